@@ -1,0 +1,35 @@
+import { gatewayError, METHODS, refuse, RPC, type Answer, type Config, type Exchange, type Plugin, type Route } from '../../src/plugin.ts'
+import { ownParams } from './own-params.ts'
+import { methodsOf, prepare, type Rule } from './rules.ts'
+
+/** Sends requests where `routes` says, or refuses them. The first rule that matches wins. */
+export const routing: Plugin<NonNullable<Config['routes']>> = {
+  name: 'routing',
+  claims: { section: 'routes' },
+  setup({ options, config, hooks }) {
+    const rules = prepare(options)
+    const methods = methodsOf(options)
+    const toOwn = ownParams(config)
+    const first = (exchange: Exchange): Rule | undefined => rules.find(rule => rule.matches(exchange))
+
+    if (rules.some(rule => rule.deny !== undefined)) {
+      hooks.request.tap({ stage: 'policy', methods }, exchange => refusal(first(exchange)))
+    }
+    hooks.route.tap({ methods }, exchange => {
+      const rule = first(exchange)
+      // A tap after ours may have changed the name into one that is refused.
+      if (rule?.deny !== undefined) throw gatewayError('GW_DENIED', { reason: rule.deny })
+      return rule?.to === undefined ? undefined : routeTo(rule.to, exchange, toOwn)
+    })
+  },
+}
+
+function refusal(rule: Rule | undefined): Answer | undefined {
+  return rule?.deny === undefined ? undefined : refuse(RPC.invalidParams, rule.deny, { code: 'GW_DENIED' })
+}
+
+/** A list that is routed is that one upstream's list; anything else goes there under the upstream's own names. */
+function routeTo(upstream: string, exchange: Exchange, toOwn: ReturnType<typeof ownParams>): Route {
+  if (METHODS.get(exchange.method)?.to === 'list') return { to: 'many', upstreams: [upstream] }
+  return { to: 'one', upstream, params: toOwn(upstream, exchange.method, exchange.params) }
+}

@@ -1,0 +1,66 @@
+import type { CatalogEntry, Config, Kind, Plugin } from '../../src/plugin.ts'
+import { prepareFilter, type Filter } from './filter.ts'
+
+type Section = 'tools' | 'prompts' | 'resources'
+
+const SECTION: Readonly<Record<Kind, Section>> = { tools: 'tools', prompts: 'prompts', resources: 'resources', resourceTemplates: 'resources' }
+
+/** The filters of one section: each upstream's on its own names, then everybody's on the names clients see. */
+interface Filters {
+  readonly own: ReadonlyMap<string, OwnFilter>
+  readonly all: Filter
+}
+
+interface OwnFilter extends Filter {
+  readonly prefix: string
+}
+
+/**
+ * Decides what of the catalog is visible, and under which name and description. What is hidden is unknown: every
+ * look-up and every route goes through the same taps, so it cannot be called by guessing its name.
+ */
+export const toolFilter: Plugin<Config['filters']> = {
+  name: 'tool-filter',
+  claims: { section: 'filters', upstream: ['tools', 'prompts', 'resources'] },
+  setup({ config, hooks }) {
+    const sections: Record<Section, Filters> = { tools: filtersOf(config, 'tools'), prompts: filtersOf(config, 'prompts'), resources: filtersOf(config, 'resources') }
+    hooks.catalog.tap({ stage: 'policy' }, (entries, { kind }) => {
+      const filters = sections[SECTION[kind]]
+      return filters.own.size === 0 && filters.all.isEmpty ? undefined : entries.filter(entry => isVisible(entry, filters))
+    })
+    hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) => {
+      const filters = sections[SECTION[kind]]
+      return filters.own.size === 0 && filters.all.isEmpty ? undefined : entries.map(entry => dressed(entry, filters))
+    })
+  },
+}
+
+function filtersOf(config: Config, section: Section): Filters {
+  const own = new Map<string, OwnFilter>()
+  for (const [name, spec] of Object.entries(config.upstreams)) {
+    const filter = prepareFilter(spec[section])
+    const prefix = section === 'resources' ? '' : (spec.prefix ?? `${name}__`)
+    if (!filter.isEmpty) own.set(name, { ...filter, prefix })
+  }
+  return { own, all: prepareFilter(config.filters?.[section]) }
+}
+
+function isVisible(entry: CatalogEntry, { own, all }: Filters): boolean {
+  const filter = own.get(entry.upstream)
+  return filter?.permits(entry.original) !== false && all.permits(exposedBy(filter, entry))
+}
+
+function dressed(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
+  const filter = own.get(entry.upstream)
+  const visible = exposedBy(filter, entry)
+  const exposed = all.rename.get(visible) ?? visible
+  const description = all.describe.get(visible) ?? filter?.describe.get(entry.original)
+  if (exposed === entry.exposed && description === undefined) return entry
+  return { ...entry, exposed, value: description === undefined ? entry.value : { ...entry.value, description } }
+}
+
+/** The name after the upstream's own renames, which is what `filters` is about. */
+function exposedBy(filter: OwnFilter | undefined, entry: CatalogEntry): string {
+  const renamed = filter?.rename.get(entry.original)
+  return filter === undefined || renamed === undefined ? entry.exposed : filter.prefix + renamed
+}

@@ -1,0 +1,31 @@
+// Writes everything that follows from gateway.json; with --check, only says what is stale.
+import { readFile, writeFile } from 'node:fs/promises'
+import { keyTable } from './generate/keys.mjs'
+import { keyReference } from './generate/reference.mjs'
+import { types } from './generate/types.mjs'
+import { validator } from './generate/validator.mjs'
+
+const root = new URL('../', import.meta.url)
+const schema = JSON.parse(await readFile(new URL('schemas/gateway.json', root), 'utf8'))
+
+const outputs = {
+  'src/config/config.gen.ts': () => types(schema),
+  'src/config/validate.gen.ts': () => validator(schema),
+  'src/config/keys.gen.ts': () => keyTable(schema),
+  'docs/reference/config.md': () => keyReference(schema),
+}
+
+const stale = []
+for (const [file, make] of Object.entries(outputs)) {
+  const text = await make()
+  const present = await readFile(new URL(file, root), 'utf8').catch(() => undefined)
+  if (present !== text) stale.push([file, text])
+}
+
+if (process.argv.includes('--check')) {
+  for (const [file] of stale) console.error(`${file} is stale – run npm run gen`)
+  if (stale.length > 0) process.exitCode = 1
+} else {
+  for (const [file, text] of stale) await writeFile(new URL(file, root), text)
+  console.log(stale.length === 0 ? 'everything is fresh' : `wrote ${stale.map(([file]) => file).join(', ')}`)
+}

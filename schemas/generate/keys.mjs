@@ -1,0 +1,27 @@
+import { format } from 'prettier'
+import { resolve, walk } from './walk.mjs'
+
+/** Paths whose values are secret, and paths that take a number or a boolean, `*` standing for any name. */
+export async function keyTable(schema) {
+  const secret = new Set()
+  const number = new Set()
+  const boolean = new Set()
+  const types = {}
+  walk(schema, schema, (path, part) => {
+    const accepted = [part.type].flat()
+    if (part['x-secret']) secret.add(path)
+    if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
+    if (accepted.includes('boolean')) boolean.add(path)
+    if (part.discriminator) types[path] = part.oneOf.map(branch => resolve(branch, schema).properties.type.const)
+  })
+  const table = (name, comment, paths) =>
+    `/** ${comment} */\nexport const ${name}: ReadonlySet<string> = new Set(${JSON.stringify([...paths].sort())})\n`
+  const text = [
+    '// Generated from schemas/gateway.json by `npm run gen`. Do not edit.\n',
+    table('SECRET_PATHS', 'Values that are never shown.', secret),
+    table('NUMBER_PATHS', 'Values that may be a number.', number),
+    table('BOOLEAN_PATHS', 'Values that may be true or false.', boolean),
+    `/** What \`type\` may be. */\nexport const TYPES: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(types)}\n`,
+  ].join('\n')
+  return format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 110 })
+}

@@ -1,0 +1,24 @@
+import { cache } from '../plugins/cache/index.ts'
+import { resilience } from '../plugins/resilience/index.ts'
+import { routing } from '../plugins/routing/index.ts'
+import { sessionHeaders } from '../plugins/session-headers/index.ts'
+import { toolFilter } from '../plugins/tool-filter/index.ts'
+import type { Plugin } from './plugin.ts'
+import { callHttp } from './transport/call-http.ts'
+import { callStdio } from './transport/call-stdio.ts'
+import { listenHttp } from './transport/listen-http.ts'
+import { listenStdio } from './transport/listen-stdio.ts'
+
+/** The first-party plugins, in the order of their set-up. Of two that wrap `dispatch`, the first is the outer one. */
+export const builtins: readonly Plugin<never>[] = [
+  listenHttp,
+  listenStdio,
+  callStdio,
+  callHttp,
+  routing,
+  toolFilter,
+  sessionHeaders,
+  // Outside the deadline, so that a hit needs no timer.
+  cache,
+  resilience,
+]

@@ -1,0 +1,30 @@
+import { string } from '@oclif/core/args'
+import { GatewayCommand, JSON_FLAG } from '../gateway-command.ts'
+
+export default class Completion extends GatewayCommand {
+  static override summary = 'Print a completion script for a shell.'
+  static override examples = [
+    'gateway completion bash > ~/.local/share/bash-completion/completions/gateway',
+    'gateway completion zsh > "${fpath[1]}/_gateway"',
+    'gateway completion fish > ~/.config/fish/completions/gateway.fish',
+    'gateway completion powershell >> $PROFILE',
+  ]
+  static override args = {
+    shell: string({
+      required: true,
+      options: ['bash', 'zsh', 'fish', 'powershell'],
+      description: 'Which shell.',
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = JSON_FLAG
+
+  async run(): Promise<void> {
+    const { args, flags } = await this.parse(Completion)
+    const { completionScript } = await import('../completion/script.ts')
+    const { COMMANDS } = await import('../commands.ts')
+    const script = completionScript(args.shell, this.config.bin, COMMANDS)
+    if (flags.json) return this.printJson({ shell: args.shell, script })
+    this.terminal.out.line(script)
+  }
+}

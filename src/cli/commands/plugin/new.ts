@@ -1,0 +1,24 @@
+import { string as argument } from '@oclif/core/args'
+import { boolean, string } from '@oclif/core/flags'
+import { GatewayCommand, JSON_FLAG } from '../../gateway-command.ts'
+
+export default class PluginNew extends GatewayCommand {
+  static override summary = 'Write a new plugin with its schema and a test that passes.'
+  static override examples = ['gateway plugin new redact', 'gateway plugin new audit-trail --dir packages/plugins']
+  static override args = {
+    name: argument({ required: true, description: 'Lower-case letters, digits and dashes.', ignoreStdin: true }),
+  }
+  static override flags = {
+    dir: string({ default: 'plugins', helpValue: '<directory>', summary: 'Where to write it.' }),
+    force: boolean({ summary: 'Overwrite files that exist.' }),
+    ...JSON_FLAG,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags } = await this.parse(PluginNew)
+    const { newPlugin, nextSteps } = await import('../../new-plugin.ts')
+    const written = await newPlugin({ ...flags, name: args.name, cwd: this.terminal.cwd })
+    if (flags.json) return this.printJson(written)
+    for (const line of nextSteps(written, this.terminal)) this.terminal.out.line(line)
+  }
+}

@@ -1,0 +1,19 @@
+import { string } from '@oclif/core/args'
+import { CONFIG_FLAGS, GatewayCommand } from '../gateway-command.ts'
+
+export default class Tools extends GatewayCommand {
+  static override summary = 'List the tools that clients see.'
+  static override examples = ['gateway tools', "gateway tools 'files__*'", 'gateway tools search --json']
+  static override args = {
+    pattern: string({ description: 'A glob, or a part of the name.', ignoreStdin: true }),
+  }
+  static override flags = CONFIG_FLAGS
+
+  async run(): Promise<void> {
+    const { args, flags } = await this.parse(Tools)
+    const { listTools, toolLines } = await import('../tools.ts')
+    const tools = await listTools(flags, args.pattern, this.terminal)
+    if (flags.json) return this.printJson({ tools })
+    for (const line of toolLines(tools, this.terminal)) this.terminal.out.line(line)
+  }
+}

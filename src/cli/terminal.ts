@@ -1,0 +1,43 @@
+import { styleText } from 'node:util'
+
+type Style = Parameters<typeof styleText>[0]
+
+/** One of the two streams people read. */
+export interface Output {
+  /** Writes text and a line end. */
+  line(text?: string): void
+  /** Colours text where colours are wanted. */
+  paint(style: Style, text: string): string
+  /** Columns of the terminal; undefined where there is none. */
+  readonly width: number | undefined
+}
+
+/** The process as the commands see it. */
+export interface Terminal {
+  readonly cwd: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly out: Output
+  readonly err: Output
+}
+
+/** Reads what commands need of the process, once. */
+export function terminalOf(from: NodeJS.Process): Terminal {
+  const environment = from.env
+  return {
+    cwd: from.cwd(),
+    environment,
+    out: outputOf(from.stdout, environment),
+    err: outputOf(from.stderr, environment),
+  }
+}
+
+function outputOf(stream: NodeJS.WriteStream, environment: Terminal['environment']): Output {
+  // A reader that went away (`| head`) is no failure of ours.
+  stream.on('error', () => {})
+  const colour = stream.isTTY && !environment['NO_COLOR'] && stream.getColorDepth(environment) > 2
+  return {
+    line: (text = '') => void stream.write(`${text}\n`),
+    paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
+    width: stream.isTTY ? Math.max(40, stream.columns || 80) : undefined,
+  }
+}

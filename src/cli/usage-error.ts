@@ -1,0 +1,57 @@
+import type { Command } from '@oclif/core/command'
+import { gatewayError } from '../errors.ts'
+import type { GatewayError } from '../errors.ts'
+
+/** What oclif throws about a command line it does not like. */
+export interface UsageError extends Error {
+  readonly oclif: { readonly exit?: number }
+  readonly flags?: readonly string[]
+  readonly args?: readonly { readonly name: string }[]
+  readonly parse?: { readonly input?: { readonly flags?: Command.Class['flags'] } }
+}
+
+/** Whether oclif threw it. */
+export function isUsageError(thrown: unknown): thrown is UsageError {
+  return thrown instanceof Error && 'oclif' in thrown
+}
+
+/** The same in our words, with what was probably meant. */
+export async function usageError(error: UsageError): Promise<GatewayError> {
+  const what = (await unknownCommand(error)) ?? (await unknownFlags(error)) ?? missingArguments(error)
+  return gatewayError('GW_USAGE', { what: what ?? plainText(error.message) })
+}
+
+async function unknownCommand({ message }: UsageError): Promise<string | undefined> {
+  const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
+  if (name === undefined) return undefined
+  const { COMMANDS } = await import('./commands.ts')
+  const known = Object.keys(COMMANDS).map(id => id.replaceAll(':', ' '))
+  return `there is no command "${name}"${await meant(name, known)}`
+}
+
+async function unknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {
+  if (flags === undefined) return undefined
+  const known = Object.keys(parse?.input?.flags ?? {}).map(name => `--${name}`)
+  const each = flags.map(async flag => `there is no flag ${flag}${await meant(flag.split('=')[0] ?? flag, known)}`)
+  return (await Promise.all(each)).join('; ')
+}
+
+function missingArguments({ message, args = [] }: UsageError): string | undefined {
+  if (!message.startsWith('Missing')) return undefined
+  return `missing: ${args.map(({ name }) => name.toUpperCase()).join(', ')}`
+}
+
+async function meant(word: string, known: readonly string[]): Promise<string> {
+  const { suggest } = await import('../util/suggest.ts')
+  const found = suggest(word, known)
+  return found === undefined ? '' : ` – did you mean "${found}"?`
+}
+
+function plainText(message: string): string {
+  const lines = message
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '' && !/^(See more help with|The following errors? occurred)/.test(line))
+  const text = lines.join(' ')
+  return text.slice(0, 1).toLowerCase() + text.slice(1)
+}

@@ -1,0 +1,26 @@
+import { mapAt } from '../util/plain.ts'
+import { checkCommands } from './checks/commands.ts'
+import { checkListeners } from './checks/listeners.ts'
+import { checkNames } from './checks/names.ts'
+import { checkPrefixes } from './checks/prefixes.ts'
+import { checkRoutes } from './checks/routes.ts'
+import type { Report } from './problem.ts'
+
+/** What a schema cannot say: names that must exist, clashes, and what can never happen. Takes any value, valid or not. */
+export function check(config: unknown, isFile: (path: string) => boolean, report: Report): void {
+  checkNames(config, report)
+  checkPrefixes(config, report)
+  checkListeners(config, report)
+  checkCommands(config, isFile, report)
+  checkRoutes(config, report)
+  checkPresence(config, report)
+}
+
+function checkPresence(config: unknown, report: Report): void {
+  if (Object.keys(mapAt(config, 'listeners')).length === 0) {
+    report({ pointer: '', message: 'no listeners: nobody can connect', hint: 'add one, or serve with --stdio', severity: 'warning' })
+  }
+  if (Object.keys(mapAt(config, 'upstreams')).length === 0) {
+    report({ pointer: '', message: 'no upstreams: there is nothing to serve', hint: 'add one under "upstreams:"', severity: 'warning' })
+  }
+}

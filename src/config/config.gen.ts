@@ -1,0 +1,458 @@
+// Generated from schemas/gateway.json by `npm run gen`. Do not edit.
+
+/**
+ * A place where clients arrive.
+ */
+export type ListenerConfig = HttpListenerConfig | StdioListenerConfig
+/**
+ * An MCP server behind the gateway.
+ */
+export type UpstreamConfig = StdioUpstreamConfig | HttpUpstreamConfig
+/**
+ * One rule: what it matches, and either where that goes or why it is refused.
+ */
+export type RouteConfig =
+  | {
+      readonly match: RouteMatch
+      /**
+       * Upstream that gets the request.
+       */
+      readonly to: string
+      readonly deny?: undefined
+    }
+  | {
+      readonly match: RouteMatch
+      readonly to?: undefined
+      /**
+       * Refuses the request, with this reason.
+       */
+      readonly deny: string
+    }
+
+/**
+ * gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.
+ */
+export interface Config {
+  /**
+   * Version of this file format.
+   */
+  readonly version: 1
+  /**
+   * One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.
+   */
+  readonly extends?: string | readonly string[]
+  readonly server: ServerConfig
+  readonly log: LogConfig
+  readonly lists: ListsConfig
+  readonly shutdown: ShutdownConfig
+  /**
+   * Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.
+   */
+  readonly listeners: {
+    readonly [k: string]: ListenerConfig
+  }
+  /**
+   * The MCP servers behind the gateway, by name. The first one declared wins where names collide.
+   */
+  readonly upstreams: {
+    readonly [k: string]: UpstreamConfig
+  }
+  readonly sessionHeaders?: SessionHeadersConfig
+  /**
+   * How long lists are kept in memory; `false` turns the cache off.
+   */
+  readonly cache: CacheConfig | false
+  /**
+   * Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.
+   */
+  readonly routes?: readonly RouteConfig[]
+  readonly filters?: FiltersConfig
+  /**
+   * Plugins of your own or from npm, by name. Their options live here and nowhere else.
+   */
+  readonly plugins: {
+    readonly [k: string]: PluginConfig
+  }
+}
+/**
+ * How the gateway introduces itself to clients.
+ */
+export interface ServerConfig {
+  /**
+   * Name shown to clients.
+   */
+  readonly name: string
+  /**
+   * Version shown to clients. Default: the gateway's own.
+   */
+  readonly version?: string
+  /**
+   * Title for people.
+   */
+  readonly title?: string
+  /**
+   * What a model should know about these tools. Default: the upstreams' instructions, one after the other.
+   */
+  readonly instructions?: string
+}
+/**
+ * The log on stderr.
+ */
+export interface LogConfig {
+  /**
+   * The least severe level that is written.
+   */
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  /**
+   * `pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.
+   */
+  readonly format: 'auto' | 'pretty' | 'json'
+}
+/**
+ * How lists of tools, prompts and resources are answered.
+ */
+export interface ListsConfig {
+  /**
+   * Entries per page.
+   */
+  readonly pageSize: number
+  /**
+   * How long a list waits for an upstream that is still starting.
+   */
+  readonly grace: string | number
+}
+/**
+ * How the gateway stops.
+ */
+export interface ShutdownConfig {
+  /**
+   * How long open requests may go on after a stop was asked for.
+   */
+  readonly grace: string | number
+}
+/**
+ * Streamable HTTP, both protocol eras on one endpoint.
+ */
+export interface HttpListenerConfig {
+  /**
+   * An HTTP endpoint.
+   */
+  readonly type: 'http'
+  /**
+   * Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.
+   */
+  readonly host: string
+  /**
+   * Port to bind; 0 picks a free one.
+   */
+  readonly port: number
+  /**
+   * Path of the MCP endpoint.
+   */
+  readonly path: string
+  /**
+   * Host header values to accept besides loopback and the bound address.
+   */
+  readonly allowedHosts: readonly string[]
+  /**
+   * Browser origins to accept besides the listener's own.
+   */
+  readonly allowedOrigins: readonly string[]
+  /**
+   * Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.
+   */
+  readonly exposeWithoutAuth: boolean
+  readonly limits: HttpLimitsConfig
+}
+/**
+ * Bounds of an HTTP listener.
+ */
+export interface HttpLimitsConfig {
+  /**
+   * Largest request body.
+   */
+  readonly body: string | number
+  /**
+   * Most sessions at a time.
+   */
+  readonly sessions: number
+  /**
+   * How long an unused session is kept.
+   */
+  readonly idle: string | number
+  /**
+   * Most connections at a time.
+   */
+  readonly connections: number
+}
+/**
+ * This process's own stdin and stdout; one client, one at most.
+ */
+export interface StdioListenerConfig {
+  /**
+   * The gateway's stdin and stdout.
+   */
+  readonly type: 'stdio'
+}
+/**
+ * A local server: a process that speaks MCP on its stdin and stdout.
+ */
+export interface StdioUpstreamConfig {
+  /**
+   * A process on this machine.
+   */
+  readonly type: 'stdio'
+  /**
+   * The program to run, without its arguments. No shell is involved.
+   */
+  readonly command: string
+  /**
+   * Its arguments, one per entry.
+   */
+  readonly args: readonly string[]
+  /**
+   * Environment variables set for the process.
+   */
+  readonly env: {
+    readonly [k: string]: string
+  }
+  /**
+   * Variables of the gateway's own environment that the process gets as well. All others are kept from it.
+   */
+  readonly inheritEnv: readonly string[]
+  /**
+   * Working directory, relative to the configuration file.
+   */
+  readonly cwd: string
+  /**
+   * Longest line (one message) accepted from it.
+   */
+  readonly maxLine: string | number
+  /**
+   * What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.
+   */
+  readonly prefix?: string
+  /**
+   * `false` keeps the entry in the file and leaves it out of the gateway.
+   */
+  readonly enabled: boolean
+  /**
+   * How long it may take to start and shake hands.
+   */
+  readonly startupTimeout: string | number
+  /**
+   * How long a call may take before the client gets an error.
+   */
+  readonly timeout: string | number
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'fail'
+  /**
+   * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
+   */
+  readonly era: 'auto' | 'legacy' | 'modern'
+  readonly tools?: ToolFilterConfig
+  readonly prompts?: FilterConfig
+  readonly resources?: ResourceFilterConfig
+}
+/**
+ * What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.
+ */
+export interface ToolFilterConfig {
+  /**
+   * Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.
+   */
+  readonly allow?: readonly string[]
+  /**
+   * What one of these globs matches is neither visible nor callable, even where `allow` names it.
+   */
+  readonly deny?: readonly string[]
+  /**
+   * New names by old name.
+   */
+  readonly rename?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Descriptions that replace the server's own, by name.
+   */
+  readonly describe?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Timeouts of single tools, by the server's own name for them.
+   */
+  readonly timeout?: {
+    /**
+     * A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.
+     */
+    readonly [k: string]: string | number
+  }
+}
+/**
+ * What is visible and under which name and description.
+ */
+export interface FilterConfig {
+  /**
+   * Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.
+   */
+  readonly allow?: readonly string[]
+  /**
+   * What one of these globs matches is neither visible nor callable, even where `allow` names it.
+   */
+  readonly deny?: readonly string[]
+  /**
+   * New names by old name.
+   */
+  readonly rename?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Descriptions that replace the server's own, by name.
+   */
+  readonly describe?: {
+    readonly [k: string]: string
+  }
+}
+/**
+ * Which resources are visible, by URI.
+ */
+export interface ResourceFilterConfig {
+  /**
+   * Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.
+   */
+  readonly allow?: readonly string[]
+  /**
+   * What one of these globs matches is neither visible nor callable, even where `allow` names it.
+   */
+  readonly deny?: readonly string[]
+}
+/**
+ * A remote server reached over Streamable HTTP.
+ */
+export interface HttpUpstreamConfig {
+  /**
+   * A server reached over HTTP.
+   */
+  readonly type: 'http'
+  /**
+   * Its MCP endpoint.
+   */
+  readonly url: string
+  /**
+   * Headers sent with every request, such as credentials.
+   */
+  readonly headers: {
+    readonly [k: string]: string
+  }
+  /**
+   * Largest reply accepted from it.
+   */
+  readonly maxReply: string | number
+  /**
+   * What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.
+   */
+  readonly prefix?: string
+  /**
+   * `false` keeps the entry in the file and leaves it out of the gateway.
+   */
+  readonly enabled: boolean
+  /**
+   * How long it may take to start and shake hands.
+   */
+  readonly startupTimeout: string | number
+  /**
+   * How long a call may take before the client gets an error.
+   */
+  readonly timeout: string | number
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'fail'
+  /**
+   * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
+   */
+  readonly era: 'auto' | 'legacy' | 'modern'
+  readonly tools?: ToolFilterConfig
+  readonly prompts?: FilterConfig
+  readonly resources?: ResourceFilterConfig
+}
+/**
+ * Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.
+ */
+export interface SessionHeadersConfig {
+  /**
+   * Name of the header.
+   */
+  readonly header: string
+  /**
+   * HTTP upstreams that get it.
+   */
+  readonly upstreams: readonly string[]
+}
+/**
+ * How long answers are kept.
+ */
+export interface CacheConfig {
+  /**
+   * How long lists are kept when the server does not announce changes.
+   */
+  readonly lists: string | number
+}
+/**
+ * All of the given conditions must hold; none at all matches every request.
+ */
+export interface RouteMatch {
+  /**
+   * Exposed name of the tool called.
+   */
+  readonly tool?: string | readonly string[]
+  /**
+   * Exposed name of the prompt.
+   */
+  readonly prompt?: string | readonly string[]
+  /**
+   * URI of the resource.
+   */
+  readonly resource?: string | readonly string[]
+  /**
+   * MCP method.
+   */
+  readonly method?: string | readonly string[]
+  /**
+   * Name the client gives itself. Anyone can claim any name: no basis for security.
+   */
+  readonly client?: string | readonly string[]
+  /**
+   * Verified subject of the caller.
+   */
+  readonly principal?: string | readonly string[]
+}
+/**
+ * What is visible of all upstreams together. Names are the exposed ones, with prefix.
+ */
+export interface FiltersConfig {
+  readonly tools?: FilterConfig
+  readonly prompts?: FilterConfig
+  readonly resources?: ResourceFilterConfig
+}
+/**
+ * A plugin: where it comes from and its options.
+ */
+export interface PluginConfig {
+  /**
+   * A path relative to the configuration file (`.ts` or `.js`), or an npm package.
+   */
+  readonly use: string
+  /**
+   * Its options, checked by the plugin's own schema.
+   */
+  readonly options: {
+    readonly [k: string]: unknown
+  }
+  /**
+   * `false` keeps the entry in the file and leaves it out of the gateway.
+   */
+  readonly enabled: boolean
+}

@@ -1,0 +1,42 @@
+import { gatewayError } from '../errors.ts'
+
+/** Names a configuration may have, first come first served. */
+export const CONFIG_NAMES = ['gateway.yaml', 'gateway.yml', 'gateway.json'] as const
+
+interface Explorer {
+  search(from: string): Promise<{ readonly filepath: string } | null>
+}
+type ExplorerClass = new (options: Readonly<Record<string, unknown>>) => Explorer
+
+/** Looks for a configuration from a directory upwards, as far as the home directory or the root. */
+export async function findConfig(directory: string, home: string | undefined): Promise<string> {
+  const explorer = await makeExplorer(home)
+  const found = await explorer.search(directory)
+  if (found === null) throw gatewayError('GW_CONFIG_NOT_FOUND', { directory })
+  return found.filepath
+}
+
+// cosmiconfig() itself first looks for its own settings in the working directory and would run a .config/config.js there;
+// the class behind it does not, and with loaders that look at nothing but the name it neither parses nor runs anything.
+async function makeExplorer(home: string | undefined): Promise<Explorer> {
+  const module = (await import('cosmiconfig/dist/Explorer.js')) as unknown as { Explorer: ExplorerClass }
+  return new module.Explorer({
+    moduleName: 'gateway',
+    searchPlaces: CONFIG_NAMES,
+    searchStrategy: 'global',
+    stopDir: home,
+    ignoreEmptySearchPlaces: false,
+    cache: false,
+    metaConfigFilePath: null,
+    mergeImportArrays: false,
+    mergeSearchPlaces: false,
+    applyPackagePropertyPathToConfiguration: false,
+    loaders: { '.yaml': keepOurs, '.yml': keepOurs, '.json': keepOurs, default: () => null },
+    transform: (result: unknown) => result,
+  })
+}
+
+/** The user-wide directory that cosmiconfig tries last has files of other names; they are none of ours. */
+function keepOurs(file: string): object | null {
+  return CONFIG_NAMES.some(name => file.endsWith(name)) ? {} : null
+}

@@ -1,0 +1,83 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { deepFreeze } from '../util/freeze.ts'
+import { isPlain } from '../util/plain.ts'
+import { pointerParent, pointerTo } from '../util/pointer.ts'
+import { check } from './check.ts'
+import type { Config } from './config.gen.ts'
+import { hide } from './redact.ts'
+import { hasErrors, inOrder, invalidConfig, problemAt } from './problem.ts'
+import type { Finding, Problem } from './problem.ts'
+import { locate } from './tree.ts'
+import type { Located, Origin, Tree } from './tree.ts'
+import { validate } from './validate.ts'
+
+/** A configuration that is ready to be run, and where it came from. */
+export interface LoadedConfig {
+  /** Deep-frozen, with every default filled in. */
+  readonly config: Config
+  /** The file it began with; undefined when it came as a value. */
+  readonly file: string | undefined
+  /** Every file that was read for it. */
+  readonly files: readonly string[]
+  /** What relative paths in it are relative to. */
+  readonly directory: string
+  /** Where each value came from, by JSON pointer. */
+  readonly origins: ReadonlyMap<string, Origin>
+  /** Values that must not be shown. */
+  readonly secrets: readonly string[]
+  readonly warnings: readonly Problem[]
+}
+
+/** A tree that has been read, with what was noticed on the way. */
+export interface Draft {
+  readonly tree: Tree
+  readonly file: string | undefined
+  readonly files: readonly string[]
+  readonly directory: string
+  readonly secrets: readonly string[]
+  readonly broken: ReadonlySet<string>
+  readonly problems: readonly Problem[]
+}
+
+/** Validates, checks, fills in defaults and freezes; throws every problem at once. */
+export function finish(draft: Draft): LoadedConfig {
+  const located = locate(draft.tree)
+  const isFile = (path: string) => statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
+  const findings = [...located.empty.map(emptyAt), ...validate(located.value)]
+  check(located.value, isFile, finding => findings.push(finding))
+
+  const problems = [...draft.problems, ...placed(findings, draft, located)]
+  if (hasErrors(problems)) throw invalidConfig(problems)
+  const { file, files, directory, secrets } = draft
+  const config = deepFreeze(located.value) as Config
+  return { config, file, files, directory, secrets, origins: withDefaults(located), warnings: inOrder(problems) }
+}
+
+function emptyAt(pointer: string): Finding {
+  return { pointer, message: 'is empty and removes nothing', hint: 'give it a value or leave it out', severity: 'warning', on: 'key' }
+}
+
+function placed(findings: readonly Finding[], { broken, secrets }: Draft, located: Located): Problem[] {
+  const sayable = findings.filter(finding => !broken.has(finding.pointer))
+  return sayable.map(finding => problemAt(placeOf(finding, located), { ...finding, message: hide(finding.message, secrets) }))
+}
+
+/** The nearest place that was written down by somebody. */
+function placeOf({ pointer, on }: Finding, { keys, origins }: Located): Origin | undefined {
+  for (let at = pointer; ; at = pointerParent(at)) {
+    const origin = (at !== pointer || on === 'key' ? keys.get(at) : undefined) ?? origins.get(at)
+    if (origin !== undefined || at === '') return origin
+  }
+}
+
+function withDefaults({ value, origins }: Located): ReadonlyMap<string, Origin> {
+  const all = new Map<string, Origin>()
+  const visit = (at: unknown, pointer: string): void => {
+    all.set(pointer, origins.get(pointer) ?? { from: 'default' })
+    if (!Array.isArray(at) && !isPlain(at)) return
+    for (const [key, inner] of Object.entries(at)) visit(inner, pointerTo(pointer, key))
+  }
+  visit(value, '')
+  return all
+}

@@ -1,0 +1,37 @@
+// Generated from schemas/gateway.json by `npm run gen`. Do not edit.
+
+/** Values that are never shown. */
+export const SECRET_PATHS: ReadonlySet<string> = new Set(['/upstreams/*/env/*', '/upstreams/*/headers/*'])
+
+/** Values that may be a number. */
+export const NUMBER_PATHS: ReadonlySet<string> = new Set([
+  '/cache/lists',
+  '/listeners/*/limits/body',
+  '/listeners/*/limits/connections',
+  '/listeners/*/limits/idle',
+  '/listeners/*/limits/sessions',
+  '/listeners/*/port',
+  '/lists/grace',
+  '/lists/pageSize',
+  '/shutdown/grace',
+  '/upstreams/*/maxLine',
+  '/upstreams/*/maxReply',
+  '/upstreams/*/startupTimeout',
+  '/upstreams/*/timeout',
+  '/upstreams/*/tools/timeout/*',
+  '/version',
+])
+
+/** Values that may be true or false. */
+export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
+  '/cache',
+  '/listeners/*/exposeWithoutAuth',
+  '/plugins/*/enabled',
+  '/upstreams/*/enabled',
+])
+
+/** What `type` may be. */
+export const TYPES: Readonly<Record<string, readonly string[]>> = {
+  '/listeners/*': ['http', 'stdio'],
+  '/upstreams/*': ['stdio', 'http'],
+}

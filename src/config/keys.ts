@@ -1,0 +1,24 @@
+import { pointerFits } from '../util/pointer.ts'
+import { BOOLEAN_PATHS, NUMBER_PATHS, SECRET_PATHS, TYPES } from './keys.gen.ts'
+
+/** Whether the value at a pointer is one that is never shown. */
+export function isSecretPath(pointer: string): boolean {
+  return fitsOne(pointer, SECRET_PATHS)
+}
+
+/** A text as the number or boolean that its key takes, where it looks like one. */
+export function coerce(text: string, pointer: string): string | number | boolean {
+  if (/^-?\d{1,15}$/.test(text) && fitsOne(pointer, NUMBER_PATHS)) return Number(text)
+  if (/^(true|false)$/.test(text) && fitsOne(pointer, BOOLEAN_PATHS)) return text === 'true'
+  return text
+}
+
+/** What `type` may be at a pointer. */
+export function typesAt(pointer: string): readonly string[] {
+  return Object.entries(TYPES).find(([pattern]) => pointerFits(pointer, pattern))?.[1] ?? []
+}
+
+function fitsOne(pointer: string, patterns: ReadonlySet<string>): boolean {
+  for (const pattern of patterns) if (pointerFits(pointer, pattern)) return true
+  return false
+}

@@ -1,0 +1,131 @@
+import { didYouMean } from '../util/suggest.ts'
+import { isPlain } from '../util/plain.ts'
+import { pointerTo } from '../util/pointer.ts'
+import { typesAt } from './keys.ts'
+import type { Finding } from './problem.ts'
+
+/** What the generated validator says of a value, with the part of the schema it broke. */
+export interface SchemaError {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly schemaPath: string
+  readonly params: Readonly<Record<string, unknown>>
+  readonly propertyName?: string
+  readonly schema?: unknown
+  readonly parentSchema?: Readonly<Record<string, unknown>>
+  readonly data?: unknown
+}
+
+/** What people are told, by keyword of the schema; a keyword that only repeats what another one says tells nothing. */
+const TELL: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | undefined>> = {
+  type: error => ({ message: `expected ${typeNames(error.params.type)}${found(error)}`, hint: quoting(error) }),
+  enum: error => ({ message: `expected one of ${list(error.schema)}${found(error)}`, hint: meant(error.data, error.schema) }),
+  const: error => ({ message: `expected ${says(error) ?? JSON.stringify(error.schema)}${found(error)}` }),
+  required: missing,
+  additionalProperties: unknownKey,
+  pattern: wrongForm,
+  minimum: error => ({ message: `must be ${String(error.params.limit)} or more${found(error)}` }),
+  maximum: error => ({ message: `must be ${String(error.params.limit)} or less${found(error)}` }),
+  minLength: () => ({ message: 'must not be empty' }),
+  minItems: () => ({ message: 'must not be an empty list' }),
+  discriminator: wrongTag,
+  oneOf: error => ({ message: says(error) ?? 'is not valid here', on: 'key' }),
+  propertyNames: () => undefined,
+  if: () => undefined,
+}
+
+/** A schema error in words; undefined when another one says it already. */
+export function explain(error: SchemaError): Finding | undefined {
+  if (/\/oneOf\/\d+\/required$/.test(error.schemaPath)) return undefined
+  const tell = Object.hasOwn(TELL, error.keyword) ? TELL[error.keyword] : undefined
+  const told = tell === undefined ? { message: 'is not valid here' } : tell(error)
+  return told === undefined ? undefined : { pointer: error.instancePath, message: '', ...told }
+}
+
+function missing(error: SchemaError): Partial<Finding> | undefined {
+  const key = String(error.params.missingProperty)
+  if (isPlain(error.parentSchema?.discriminator)) return undefined
+  const { description } = propertyOf(error, key)
+  return { message: `missing key "${key}"`, hint: typeof description === 'string' ? firstSentence(description) : undefined, on: 'key' }
+}
+
+function unknownKey(error: SchemaError): Partial<Finding> {
+  const key = String(error.params.additionalProperty)
+  const known = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
+  const unused = known.filter(name => !(isPlain(error.data) && Object.hasOwn(error.data, name) && error.data[name] === undefined))
+  return { pointer: pointerTo(error.instancePath, key), message: `unknown key "${key}"`, hint: didYouMean(key, unused), on: 'key' }
+}
+
+function wrongForm(error: SchemaError): Partial<Finding> {
+  const form = says(error) ?? `text like ${String(error.params.pattern)}`
+  if (error.propertyName === undefined) return { message: `expected ${form}${found(error)}` }
+  const pointer = pointerTo(error.instancePath, error.propertyName)
+  return { pointer, message: `expected ${form}, found "${error.propertyName}"`, on: 'key' }
+}
+
+/** The schema's own words for what it wants. */
+function says(error: SchemaError): string | undefined {
+  const words = error.parentSchema?.['x-says']
+  return typeof words === 'string' ? words : undefined
+}
+
+function wrongTag(error: SchemaError): Partial<Finding> {
+  const types = typesAt(error.instancePath)
+  if (error.params.error === 'tag' && error.params.tagValue === undefined) {
+    return { message: 'missing key "type"', hint: `one of ${types.join(', ')}`, on: 'key' }
+  }
+  const value = error.params.tagValue
+  const hint = typeof value === 'string' ? didYouMean(value, types) : `one of ${types.join(', ')}`
+  return { pointer: pointerTo(error.instancePath, 'type'), message: `unknown type ${JSON.stringify(value)}`, hint }
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'a map',
+  array: 'a list',
+}
+
+function typeNames(type: unknown): string {
+  const types: unknown[] = Array.isArray(type) ? type : String(type).split(',')
+  return types.map(name => TYPE_NAMES[String(name)] ?? String(name)).join(' or ')
+}
+
+function quoting({ params, data, parentSchema }: SchemaError): string | undefined {
+  if (parentSchema?.['x-secret'] === true) return ['number', 'boolean'].includes(typeof data) ? 'put it in quotes' : undefined
+  if (params.type === 'string' && ['number', 'boolean'].includes(typeof data)) return `put it in quotes: "${String(data)}"`
+  if (params.type !== 'string' && typeof data === 'string' && /^(\d+|true|false)$/.test(data)) return `leave the quotes out: ${data}`
+  return undefined
+}
+
+/** `, found 12`, unless the value is a secret. */
+function found({ data, parentSchema }: SchemaError): string {
+  if (parentSchema?.['x-secret'] === true) return ''
+  if (Array.isArray(data)) return ', found a list'
+  if (isPlain(data)) return ', found a map'
+  const text = JSON.stringify(data) ?? String(data)
+  return `, found ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
+}
+
+function list(values: unknown): string {
+  return Array.isArray(values) ? values.map(String).join(', ') : String(values)
+}
+
+function meant(word: unknown, candidates: unknown): string | undefined {
+  if (typeof word !== 'string' || !Array.isArray(candidates)) return undefined
+  const hint = didYouMean(word, candidates.map(String))
+  return hint?.startsWith('did') ? hint : undefined
+}
+
+function propertyOf(error: SchemaError, key: string): Readonly<Record<string, unknown>> {
+  const properties = error.parentSchema?.properties
+  const property = isPlain(properties) ? properties[key] : undefined
+  return isPlain(property) ? property : {}
+}
+
+function firstSentence(text: string): string {
+  const sentence = /^.*?[.;:](?=\s|$)/.exec(text)?.[0].slice(0, -1) ?? text
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1)
+}

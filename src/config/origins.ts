@@ -1,0 +1,33 @@
+import { isAbsolute, relative } from 'node:path'
+import { isPlain } from '../util/plain.ts'
+import { pointerTo } from '../util/pointer.ts'
+import type { LoadedConfig } from './finish.ts'
+import { redact } from './redact.ts'
+import type { Origin } from './tree.ts'
+
+/** One value of the effective configuration and where it came from. */
+export interface DescribedValue {
+  readonly pointer: string
+  /** Secrets are shown as `***`. */
+  readonly value: unknown
+  /** `gateway.yaml:3:9`, `--set`, `default` or `value`. */
+  readonly origin: string
+}
+
+/** Every value of a configuration with its origin, in order; for people and `--json`. */
+export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedValue[] {
+  const described: DescribedValue[] = []
+  const visit = (value: unknown, pointer: string): void => {
+    const inner = isPlain(value) ? Object.entries(value) : Array.isArray(value) ? [...value.entries()] : []
+    for (const [key, child] of inner) visit(child, pointerTo(pointer, key))
+    if (inner.length === 0) described.push({ pointer, value, origin: originText(loaded.origins.get(pointer), cwd) })
+  }
+  visit(redact(loaded.config, loaded.secrets), '')
+  return described
+}
+
+function originText(origin: Origin | undefined, cwd: string): string {
+  if (origin?.from === 'set') return '--set'
+  if (origin?.from !== 'file') return origin?.from ?? 'default'
+  return `${isAbsolute(origin.file) ? relative(cwd, origin.file) : origin.file}:${origin.line}:${origin.col}`
+}

@@ -1,0 +1,73 @@
+import { isAbsolute, relative } from 'node:path'
+import { gatewayError } from '../errors.ts'
+import type { GatewayError } from '../errors.ts'
+import type { Origin } from './tree.ts'
+
+/** Something wrong, or doubtful, in the configuration. Its JSON form is itself. */
+export interface Problem {
+  /** Absolute path of the file, or `--set`; undefined for a configuration that came as a value. */
+  readonly file: string | undefined
+  readonly line: number | undefined
+  readonly col: number | undefined
+  /** JSON pointer into the configuration; empty for the whole of it. */
+  readonly pointer: string
+  readonly message: string
+  readonly hint?: string
+  readonly severity: 'error' | 'warning'
+}
+
+/** A problem that has not been given its place yet. */
+export interface Finding {
+  readonly pointer: string
+  readonly message: string
+  readonly hint?: string | undefined
+  readonly severity?: 'error' | 'warning'
+  /** Point at the key instead of its value. */
+  readonly on?: 'key'
+}
+
+/** Takes findings as they are made. */
+export type Report = (finding: Finding) => void
+
+/** Takes problems as they are found. */
+export type ReportProblem = (problem: Problem) => void
+
+/** Gives a finding its place. */
+export function problemAt(origin: Origin | undefined, finding: Finding): Problem {
+  const { pointer, message, hint, severity = 'error' } = finding
+  return { ...placeOf(origin), pointer, message, ...(hint === undefined ? {} : { hint }), severity }
+}
+
+/** `gateway.yaml:5:5 /upstreams/files/comand unknown key "comand" – did you mean "command"?` */
+export function formatProblem(problem: Problem, cwd: string): string {
+  const { file, line, col, pointer, message, hint } = problem
+  const shown = file !== undefined && isAbsolute(file) ? relative(cwd, file) : file
+  const place = shown === undefined ? [] : [line === undefined ? shown : `${shown}:${line}:${col ?? 1}`]
+  const text = hint === undefined ? message : `${message} – ${hint}`
+  return [...place, ...(pointer === '' ? [] : [pointer]), text].join(' ')
+}
+
+/** The error that carries every problem at once, in the order of the files. */
+export function invalidConfig(problems: readonly Problem[]): GatewayError {
+  const errors = problems.filter(problem => problem.severity === 'error')
+  const count = errors.length === 1 ? '1 problem' : `${errors.length} problems`
+  return gatewayError('GW_CONFIG_INVALID', { count, problems: inOrder(problems) })
+}
+
+/** Whether any of them is more than a warning. */
+export function hasErrors(problems: readonly Problem[]): boolean {
+  return problems.some(problem => problem.severity === 'error')
+}
+
+/** File by file, from top to bottom, each only once. */
+export function inOrder(problems: readonly Problem[]): Problem[] {
+  const once = [...new Map(problems.map(problem => [JSON.stringify(problem), problem])).values()]
+  const files = [...new Set(once.map(problem => problem.file))]
+  const rank = (problem: Problem) => files.indexOf(problem.file)
+  return once.sort((a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.col ?? 0) - (b.col ?? 0))
+}
+
+function placeOf(origin: Origin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {
+  if (origin?.from === 'file') return { file: origin.file, line: origin.line, col: origin.col }
+  return { file: origin?.from === 'set' ? '--set' : undefined, line: undefined, col: undefined }
+}

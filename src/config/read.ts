@@ -1,0 +1,57 @@
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+
+/** What a file held, or why it could not be read. */
+export type Contents = { readonly text: string } | { readonly why: string }
+
+/** Reads a text file of bounded size; anything but a plain file is refused before it is opened. */
+export function readText(file: string, mostBytes: number): Contents {
+  try {
+    const stats = statSync(file)
+    if (!stats.isFile()) return { why: 'it is not a file' }
+    if (stats.size > mostBytes) return tooLarge(stats.size, mostBytes)
+    const bytes = readFileSync(file)
+    return bytes.length > mostBytes ? tooLarge(bytes.length, mostBytes) : decode(bytes)
+  } catch (thrown) {
+    return unreadable(thrown)
+  }
+}
+
+/** Why a file cannot be opened for reading; undefined when it can. */
+export function whyUnreadable(file: string): string | undefined {
+  try {
+    accessSync(file, constants.R_OK)
+    return statSync(file).isFile() ? undefined : 'it is not a file'
+  } catch (thrown) {
+    return unreadable(thrown).why
+  }
+}
+
+function decode(bytes: Uint8Array): Contents {
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
+  } catch {
+    return { why: 'it is not UTF-8 text' }
+  }
+}
+
+function tooLarge(bytes: number, most: number): Contents {
+  return { why: `it has ${kib(bytes)}, and ${kib(most)} is the most` }
+}
+
+function kib(bytes: number): string {
+  return `${Math.ceil(bytes / 1024)} KiB`
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ELOOP: 'too many symbolic links',
+  ENAMETOOLONG: 'the name is too long',
+}
+
+function unreadable(thrown: unknown): { readonly why: string } {
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+  return { why: REASONS[code] ?? (code || String(thrown)) }
+}

@@ -1,0 +1,46 @@
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { parseDuration } from '../util/units.ts'
+import type { Graph, UpstreamNode } from './graph.ts'
+
+const LISTED = ['tools', 'prompts', 'resources'] as const
+
+/** What all upstreams together can do. One that was never reached counts for every list, as it may come back. */
+export function mergedCapabilities(graph: Graph): JsonObject {
+  const merged: JsonObject = {}
+  for (const node of graph.upstreams.values()) {
+    const own = node.upstream.server?.capabilities ?? unknownCapabilities(node)
+    for (const key of LISTED) if (own[key] !== undefined) merged[key] = { ...(merged[key] as object), listChanged: true }
+    if (isObject(own.resources) && own.resources.subscribe === true) merged.resources = { listChanged: true, subscribe: true }
+    if (own.completions !== undefined) merged.completions = {}
+    if (own.logging !== undefined) merged.logging = {}
+  }
+  return merged
+}
+
+function unknownCapabilities(node: UpstreamNode): JsonObject {
+  return node.upstream.state === 'stopped' ? {} : { tools: {}, prompts: {}, resources: {} }
+}
+
+/** Waits until every upstream has been spoken to once, but no longer than `lists.grace`. */
+export async function known(graph: Graph): Promise<void> {
+  const waiting = [...graph.upstreams.values()].filter(node => node.upstream.server === undefined && node.upstream.state === 'starting')
+  if (waiting.length === 0) return
+  const all = Promise.all(waiting.map(node => node.upstream.start()))
+  await new Promise<void>(resolve => {
+    const cancel = graph.clock.after(parseDuration(graph.config.lists.grace), resolve)
+    void all.then(() => {
+      cancel()
+      resolve()
+    })
+  })
+}
+
+/** What the upstreams tell a model about their use, each under its name where there are several. */
+export function mergedInstructions(graph: Graph): string | undefined {
+  if (graph.config.server.instructions !== undefined) return graph.config.server.instructions
+  const nodes = [...graph.upstreams.values()].filter(node => node.upstream.server?.instructions !== undefined)
+  const texts = nodes.map(({ upstream }) =>
+    graph.upstreams.size === 1 ? upstream.server?.instructions : `# ${upstream.name}\n${upstream.server?.instructions ?? ''}`,
+  )
+  return texts.length === 0 ? undefined : texts.join('\n\n')
+}

@@ -1,0 +1,175 @@
+import { GatewayError, reasonOf } from '../errors.ts'
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { KINDS, LISTS, METHODS, type Kind } from '../protocol/methods.ts'
+import { Payload } from '../protocol/payload.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+import { mergedCapabilities } from './capabilities.ts'
+import { fetchPart, type Part } from './fanout.ts'
+import type { Graph } from './graph.ts'
+import type { Answer, Exchange, Session } from './ports.ts'
+import { principalKey } from './principal.ts'
+import { View, type Freshness } from './view.ts'
+
+/** Views kept at once: one per kind and principal. */
+const MAX_VIEWS = 4096
+
+interface Kept {
+  readonly view: View
+  readonly identity: readonly unknown[]
+}
+
+/** Which exposed name belongs to whom. A view is made anew only when one of the lists behind it is another object. */
+export class Catalog {
+  readonly #graph: Graph
+  readonly #kept = new Map<string, Kept>()
+  readonly #reported = new Set<string>()
+
+  constructor(graph: Graph) {
+    this.#graph = graph
+  }
+
+  /** The error for a method that no upstream can serve; undefined when there may be one. */
+  refuses(exchange: Exchange): RpcError | undefined {
+    const capability = METHODS.get(exchange.method)?.capability
+    if (capability === undefined || capability in mergedCapabilities(this.#graph)) return undefined
+    return rpcError(RPC.methodNotFound, `Method not found: no upstream offers ${capability}`)
+  }
+
+  /** Answers a list method from the upstreams' lists. */
+  async list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer> {
+    const kind = METHODS.get(exchange.method)?.kind
+    if (kind === undefined) return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
+    const offset = this.#offset(exchange, kind)
+    if (offset === undefined) return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
+    const view = await this.load(kind, exchange.session, upstreams)
+    return { result: view.page(offset, exchange.session.client.era) }
+  }
+
+  #offset(exchange: Exchange, kind: Kind): number | undefined {
+    const cursor = exchange.params?.cursor
+    if (cursor === undefined) return 0
+    const opened = typeof cursor === 'string' ? this.#graph.seal.open(cursor, binding(kind, exchange.session)) : undefined
+    return typeof opened === 'number' ? opened : undefined
+  }
+
+  /** The view as it was last made; undefined before the first list. */
+  current(kind: Kind, session: Session): View | undefined {
+    return this.#kept.get(viewKey(kind, session))?.view
+  }
+
+  /** The view, made from what the upstreams list now. Upstreams that are down are left out. */
+  async load(kind: Kind, session: Session, only?: readonly string[]): Promise<View> {
+    const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
+    const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
+    const parts = settled.filter(part => part !== undefined)
+    const key = only === undefined ? viewKey(kind, session) : `${viewKey(kind, session)}${JSON.stringify(only)}`
+    const identity = parts.flatMap(part => part.payloads)
+    const kept = this.#kept.get(key)
+    if (kept !== undefined && sameMembers(kept.identity, identity)) return kept.view
+    const view = this.#make(kind, session, parts)
+    this.#keep(key, { view, identity })
+    return view
+  }
+
+  /** One upstream's list, or undefined when it has none to give. */
+  async part(name: string, kind: Kind, session: Session): Promise<Part | undefined> {
+    const node = this.#graph.upstreams.get(name)
+    if (node === undefined) return undefined
+    try {
+      const part = await fetchPart(this.#graph, node, kind, session)
+      this.#reported.delete(`${name} ${kind}`)
+      return part
+    } catch (error) {
+      if (node.upstream.spec.onFailure === 'fail') throw error
+      this.#report(name, kind, error)
+      return undefined
+    }
+  }
+
+  /** Whether the `catalog` taps let this principal see an upstream's thing, listed or not. */
+  permits(entry: CatalogEntry, session: Session): CatalogEntry | undefined {
+    return this.#tapped([entry], entry.kind, session)[0]
+  }
+
+  #report(name: string, kind: Kind, error: unknown): void {
+    const key = `${name} ${kind}`
+    if (this.#reported.has(key)) return
+    this.#reported.add(key)
+    const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
+    this.#graph.log.warn(`upstream "${name}" is left out of ${LISTS[kind].method}`, { upstream: name, code, reason: reasonOf(error) })
+  }
+
+  #make(kind: Kind, session: Session, parts: readonly Part[]): View {
+    const graph = this.#graph
+    const entries = this.#tapped(parts.flatMap(part => part.entries), kind, session)
+    const view = new View({
+      kind,
+      entries,
+      freshness: freshnessOf(parts, graph.hooks.runner('catalog') !== undefined && session.principal.subject !== 'anonymous'),
+      pageSize: graph.config.lists.pageSize,
+      serverInfo: graph.identity(),
+      cursor: offset => graph.seal.close(offset, binding(kind, session)),
+    })
+    for (const { entry, owner } of view.withheld) this.#reportWithheld(entry, owner)
+    return view
+  }
+
+  #tapped(entries: readonly CatalogEntry[], kind: Kind, session: Session): readonly CatalogEntry[] {
+    return this.#graph.hooks.runner('catalog')?.(entries, { kind, principal: session.principal }) ?? entries
+  }
+
+  #reportWithheld(entry: CatalogEntry, owner: string): void {
+    const key = JSON.stringify(['withheld', entry.kind, entry.upstream, entry.exposed])
+    if (this.#reported.has(key)) return
+    this.#reported.add(key)
+    const hint = entry.kind.startsWith('resource') ? 'the first declared owns it' : 'give one of them a prefix, or rename it'
+    this.#graph.log.warn(`${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: "${owner}" owns the name`, { hint })
+  }
+
+  #keep(key: string, kept: Kept): void {
+    this.#kept.delete(key)
+    this.#kept.set(key, kept)
+    const oldest = this.#kept.keys().next().value
+    if (this.#kept.size > MAX_VIEWS && oldest !== undefined) this.#kept.delete(oldest)
+  }
+}
+
+/** The entries of one result, as this upstream's. What is no entry is passed over. */
+export function entriesOf(payload: Payload, kind: Kind, upstream: string, prefix: string): CatalogEntry[] {
+  const { member, key } = LISTS[kind]
+  const list = payload.value()[member]
+  if (!Array.isArray(list)) return []
+  const entries: CatalogEntry[] = []
+  for (const value of list as unknown[]) {
+    if (!isObject(value) || typeof value[key] !== 'string') continue
+    entries.push(entryOf(kind, upstream, value[key], prefix, value))
+  }
+  return entries
+}
+
+/** An entry as it stands before any tap: tools and prompts carry their upstream's prefix, URIs are kept. */
+export function entryOf(kind: Kind, upstream: string, original: string, prefix: string, value: JsonObject): CatalogEntry {
+  const exposed = kind === 'tools' || kind === 'prompts' ? prefix + original : original
+  return { kind, upstream, original, exposed, value }
+}
+
+function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
+  const payloads = parts.flatMap(part => part.payloads)
+  const ttls = payloads.map(payload => (payload.era === 'modern' ? payload.value().ttlMs : 0))
+  const isPublic = payloads.length > 0 && payloads.every(payload => payload.value().cacheScope === 'public')
+  const ttlMs = Math.min(...ttls.map(ttl => (typeof ttl === 'number' && ttl > 0 ? ttl : 0)))
+  return { ttlMs: Number.isFinite(ttlMs) ? ttlMs : 0, cacheScope: isPublic && !perCaller ? 'public' : 'private' }
+}
+
+function sameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((member, index) => member === b[index])
+}
+
+function viewKey(kind: Kind, session: Session): string {
+  return `${KINDS.indexOf(kind)}${principalKey(session.principal)}`
+}
+
+function binding(kind: Kind, session: Session): string {
+  return JSON.stringify(['cursor', kind, principalKey(session.principal)])
+}

@@ -1,0 +1,165 @@
+import type { NotificationContext } from '../hooks/kinds.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+import { isLoud } from '../protocol/era/modern.ts'
+import { KINDS, LISTS, kindsChangedBy } from '../protocol/methods.ts'
+import type { Graph } from './graph.ts'
+import type { Exchange, Notification, Session, UpstreamState } from './ports.ts'
+
+/** What one `subscriptions/listen` wants to hear. */
+export interface ListenFilter {
+  readonly methods: ReadonlySet<string>
+  readonly uris: ReadonlySet<string>
+}
+
+/** Open `subscriptions/listen` streams at once. */
+const MAX_LISTENS = 1024
+/** URIs subscribed at once. */
+const MAX_HELD = 10_000
+/** Changes within this time are told once. */
+const COALESCE_MS = 10
+
+interface Held {
+  readonly upstream: string
+  readonly holders: Set<object>
+}
+
+/** Everything that goes toward clients ahead of, or beside, their answers. */
+export class ClientLane {
+  readonly #graph: Graph
+  readonly #listens = new Map<Exchange, ListenFilter>()
+  readonly #ends = new Set<() => void>()
+  readonly #held = new Map<string, Held>()
+  readonly #changed = new Set<string>()
+  #sessions: ReadonlySet<Session> = new Set()
+  /** Notifications that had nowhere to go, for the log and metrics. */
+  dropped = 0
+
+  constructor(graph: Graph) {
+    this.#graph = graph
+  }
+
+  /** The sessions that unrequested notifications go to; they outlive a generation. */
+  attach(sessions: ReadonlySet<Session>): void {
+    this.#sessions = sessions
+  }
+
+  /** Sends what belongs to a request, unless a tap drops it or the client wants less noise. */
+  emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void {
+    if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification)) return
+    if (this.#isDropped(notification, { lane: 'client', upstream: undefined, exchange })) return
+    send(notification)
+  }
+
+  /** An upstream says something that belongs to no request. Only what it may say of itself gets further. */
+  upstreamSays(upstream: string, notification: Notification): void {
+    if (this.#isDropped(notification, { lane: 'client', upstream, exchange: undefined })) return
+    if (kindsChangedBy(notification.method).length > 0) this.listChanged(notification.method)
+    else if (notification.method === 'notifications/resources/updated') this.#updated(upstream, notification)
+    else this.dropped++
+  }
+
+  /** An upstream that comes or goes changes every list it has a part in. */
+  upstreamChanged(upstream: string, state: UpstreamState): void {
+    this.#graph.hooks.runner('upstreamState')?.(upstream, state, this.#graph.upstreams.get(upstream)?.upstream.problem)
+    if (state !== 'ready' && state !== 'failed') return
+    const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
+    for (const kind of KINDS) if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed)
+  }
+
+  /** Tells every client that listens that a list is another one now. */
+  listChanged(method: string): void {
+    if (this.#changed.size === 0) this.#graph.clock.after(COALESCE_MS, () => this.#tellChanged())
+    this.#changed.add(method)
+  }
+
+  #tellChanged(): void {
+    const methods = [...this.#changed]
+    this.#changed.clear()
+    for (const method of methods) {
+      const notification = { method, params: undefined }
+      for (const session of this.#sessions) session.notify(notification)
+      for (const [exchange, filter] of this.#listens) if (filter.methods.has(method)) exchange.emit(notification)
+    }
+  }
+
+  /** Opens a listen, which lasts until its promise resolves; undefined when there are too many. */
+  listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined {
+    if (this.#listens.size >= MAX_LISTENS) return undefined
+    this.#listens.set(exchange, filter)
+    return new Promise<void>(resolve => {
+      const end = (): void => {
+        this.#listens.delete(exchange)
+        this.#ends.delete(end)
+        resolve()
+      }
+      this.#ends.add(end)
+      exchange.onCancel(end)
+      if (filter.methods.size === 0 && filter.uris.size === 0) end()
+    })
+  }
+
+  /** Ends every listen politely: clients listen again, and find the next generation. */
+  end(): void {
+    for (const end of this.#ends) end()
+  }
+
+  /** Takes over what sessions hold from the generation before. */
+  adopt(before: ClientLane): void {
+    for (const [uri, held] of before.#held) {
+      const sessions = [...held.holders].filter(holder => !('emit' in holder))
+      if (sessions.length > 0 && this.#graph.upstreams.has(held.upstream)) {
+        this.#held.set(uri, { upstream: held.upstream, holders: new Set(sessions) })
+      }
+    }
+  }
+
+  /** Notes who wants updates of a URI. True for the first, who makes the upstream's subscription. */
+  hold(uri: string, upstream: string, holder: object): boolean {
+    const held = this.#held.get(uri)
+    if (held !== undefined) {
+      held.holders.add(holder)
+      return false
+    }
+    if (this.#held.size >= MAX_HELD) return false
+    this.#held.set(uri, { upstream, holders: new Set([holder]) })
+    return true
+  }
+
+  /** Names the upstream to unsubscribe from when nobody wants the URI any more. */
+  release(uri: string, holder: object): string | undefined {
+    const held = this.#held.get(uri)
+    if (held?.holders.delete(holder) !== true || held.holders.size > 0) return undefined
+    this.#held.delete(uri)
+    return held.upstream
+  }
+
+  /** A session has ended: what only it wanted is let go. */
+  forget(session: Session): void {
+    for (const uri of this.#held.keys()) this.release(uri, session)
+  }
+
+  #updated(upstream: string, notification: Notification): void {
+    const uri = notification.params?.uri
+    const held = typeof uri === 'string' ? this.#held.get(uri) : undefined
+    if (held?.upstream !== upstream) {
+      this.dropped++
+      return
+    }
+    for (const holder of held.holders) {
+      if ('emit' in holder) (holder as Exchange).emit(notification)
+      else (holder as Session).notify(notification)
+    }
+  }
+
+  #isWanted(session: Session, notification: Notification): boolean {
+    const wanted = session.client.logLevel
+    if (wanted === undefined) return session.client.era === 'legacy'
+    return isLoud(isObject(notification.params) ? notification.params.level : undefined, wanted)
+  }
+
+  #isDropped(notification: Notification, context: NotificationContext): boolean {
+    if (this.#graph.hooks.runner('notification', notification.method)?.(notification, context) !== 'drop') return false
+    this.dropped++
+    return true
+  }
+}

@@ -1,0 +1,96 @@
+import { gatewayError } from '../errors.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import type { RoadExchange } from './exchange.ts'
+import type { Graph } from './graph.ts'
+import { travel } from './pipeline.ts'
+import type { Answer, Gate, Inbound, Notification, Readiness, Running, Session, SessionInit } from './ports.ts'
+import { RoadSession } from './session.ts'
+
+/** Sessions that can be told something unasked. */
+const MAX_SESSIONS = 100_000
+
+/** The door between listeners and the road. Listeners keep it across generations; the graph behind it is swapped. */
+export class RoadGate implements Gate {
+  readonly info: { readonly name: string; readonly version: string }
+  #graph: Graph
+  #isOpen = true
+  readonly #sessions = new Set<Session>()
+
+  constructor(graph: Graph, info: { name: string; version: string }) {
+    this.#graph = graph
+    this.info = info
+    graph.lane.attach(this.#sessions)
+  }
+
+  get graph(): Graph {
+    return this.#graph
+  }
+
+  /** New exchanges take the new graph's road; those under way end on the old one. */
+  swap(graph: Graph): void {
+    graph.lane.attach(this.#sessions)
+    graph.lane.adopt(this.#graph.lane)
+    const before = this.#graph
+    this.#graph = graph
+    before.lane.end()
+  }
+
+  /** No new sessions and requests from now on. */
+  shut(): void {
+    this.#isOpen = false
+  }
+
+  async openSession(init: SessionInit): Promise<Session> {
+    if (!this.#isOpen) throw gatewayError('GW_STOPPING')
+    const session = new RoadSession(init)
+    await this.#graph.hooks.runner('session')?.(session)
+    if (init.client.era === 'legacy' && this.#sessions.size < MAX_SESSIONS) this.#sessions.add(session)
+    return session
+  }
+
+  closeSession(session: Session, reason: string): void {
+    if (this.#sessions.delete(session)) this.#graph.lane.forget(session)
+    this.#graph.hooks.runner('sessionEnd')?.(session, reason)
+  }
+
+  run(session: Session, inbound: Inbound): Running {
+    if (!this.#isOpen) return { answer: Promise.resolve(stopping()), cancel: () => undefined }
+    const graph = this.#graph
+    const exchange = graph.exchange(session, inbound)
+    return { answer: this.#travel(exchange, graph), cancel: reason => exchange.cancel(reason) }
+  }
+
+  async #travel(exchange: RoadExchange, graph: Graph): Promise<Answer> {
+    graph.running++
+    try {
+      return await travel(exchange, graph)
+    } finally {
+      graph.running--
+    }
+  }
+
+  notified(session: Session, notification: Notification): void {
+    void session
+    this.#graph.hooks.runner('notification', notification.method)?.(notification, {
+      lane: 'upstream',
+      upstream: undefined,
+      exchange: undefined,
+    })
+  }
+
+  readiness(): Readiness {
+    const upstreams: Record<string, Readiness['upstreams'][string]> = {}
+    const nodes = [...this.#graph.upstreams.values()].map(node => node.upstream)
+    for (const { name, state, problem } of nodes) {
+      upstreams[name] = problem === undefined ? { state } : { state, problem }
+    }
+    const someReady = nodes.length === 0 || nodes.some(({ state }) => state === 'ready')
+    const allRequired = nodes.every(({ spec, state }) => spec.onFailure !== 'fail' || state === 'ready')
+    return { ready: this.#isOpen && someReady && allRequired, upstreams }
+  }
+}
+
+function stopping(): Answer {
+  const error = gatewayError('GW_STOPPING')
+  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) }
+}

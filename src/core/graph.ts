@@ -1,0 +1,85 @@
+import type { Hooks } from '../hooks/hooks.ts'
+import { Catalog } from './catalog.ts'
+import { ClientLane } from './client-lane.ts'
+import { RoadExchange } from './exchange.ts'
+import type { Clock, Config, Dispatch, Exchange, Log, Notification, Session, Inbound, Upstream } from './ports.ts'
+import { Router } from './router.ts'
+import { Seal } from './seal.ts'
+
+/** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
+export interface UpstreamNode {
+  readonly upstream: Upstream
+  readonly prefix: string
+  readonly dispatch: Dispatch
+}
+
+/** Who we say we are. */
+export interface Identity {
+  readonly name: string
+  readonly version: string
+  readonly [key: string]: unknown
+}
+
+export interface GraphParts {
+  readonly config: Config
+  readonly hooks: Hooks
+  readonly upstreams: ReadonlyMap<string, Upstream>
+  readonly identity: Identity
+  readonly seal: Seal
+  readonly log: Log
+  readonly clock: Clock
+}
+
+/** What runs: one generation of the configuration, with its hooks, upstreams and catalog. */
+export class Graph {
+  readonly config: Config
+  readonly hooks: Hooks
+  readonly upstreams: ReadonlyMap<string, UpstreamNode>
+  readonly catalog: Catalog
+  readonly router: Router
+  readonly lane: ClientLane
+  readonly seal: Seal
+  readonly log: Log
+  readonly clock: Clock
+  readonly #identity: Identity
+  readonly #emit: (exchange: Exchange, notification: Notification, send: (notification: Notification) => void) => void
+  #lastId = 0
+  /** Exchanges on the road. */
+  running = 0
+
+  constructor(parts: GraphParts) {
+    this.config = parts.config
+    this.hooks = parts.hooks
+    this.seal = parts.seal
+    this.log = parts.log
+    this.clock = parts.clock
+    this.#identity = parts.identity
+    this.upstreams = new Map([...parts.upstreams].map(([name, upstream]) => [name, this.#node(upstream)]))
+    this.catalog = new Catalog(this)
+    this.router = new Router(this)
+    this.lane = new ClientLane(this)
+    this.#emit = (exchange, notification, send) => this.lane.emit(exchange, notification, send)
+  }
+
+  nextId(): number {
+    return ++this.#lastId
+  }
+
+  exchange(session: Session, inbound: Inbound): RoadExchange {
+    return new RoadExchange(this.nextId(), session, inbound, this.#emit, this.clock.now())
+  }
+
+  /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */
+  identity(): Identity {
+    const [only] = this.upstreams.values()
+    const isTransparent = this.upstreams.size === 1 && only?.prefix === '' && this.#identity.isDefault === true
+    const { isDefault: _, ...own } = this.#identity
+    return isTransparent ? (only.upstream.server?.info ?? (own as Identity)) : (own as Identity)
+  }
+
+  #node(upstream: Upstream): UpstreamNode {
+    const own: Dispatch = call => upstream.dispatch(call)
+    const dispatch = this.hooks.runner('dispatch')?.(own, upstream) ?? own
+    return { upstream, prefix: upstream.spec.prefix ?? `${upstream.name}__`, dispatch }
+  }
+}

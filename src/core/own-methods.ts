@@ -1,0 +1,67 @@
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { LOG_LEVELS } from '../protocol/era/modern.ts'
+import { META } from '../protocol/names.ts'
+import { Payload } from '../protocol/payload.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { MODERN_VERSIONS } from '../protocol/versions.ts'
+import { known, mergedCapabilities, mergedInstructions } from './capabilities.ts'
+import { RoadCall } from './exchange.ts'
+import { detached } from './fanout.ts'
+import type { Graph } from './graph.ts'
+import type { Answer, Exchange } from './ports.ts'
+import { listen, subscribe, unsubscribe } from './subscriptions.ts'
+
+type OwnMethod = (exchange: Exchange, graph: Graph) => Answer | Promise<Answer>
+
+/** What the gateway answers itself, whoever stands behind it. */
+export const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map<string, OwnMethod>([
+  ['initialize', initialize],
+  ['ping', () => result({})],
+  ['server/discover', discover],
+  ['logging/setLevel', setLevel],
+  ['subscriptions/listen', listen],
+  ['resources/subscribe', subscribe],
+  ['resources/unsubscribe', unsubscribe],
+])
+
+async function initialize(exchange: Exchange, graph: Graph): Promise<Answer> {
+  await known(graph)
+  return result({
+    protocolVersion: exchange.session.client.version,
+    capabilities: mergedCapabilities(graph),
+    serverInfo: graph.identity(),
+    instructions: mergedInstructions(graph),
+  })
+}
+
+async function discover(_exchange: Exchange, graph: Graph): Promise<Answer> {
+  await known(graph)
+  return result({
+    resultType: 'complete',
+    supportedVersions: MODERN_VERSIONS,
+    capabilities: mergedCapabilities(graph),
+    instructions: mergedInstructions(graph),
+    ttlMs: 0,
+    cacheScope: 'private',
+    _meta: { [META.serverInfo]: graph.identity() },
+  })
+}
+
+/** The level is the session's; servers are told so that they send enough, and what is too quiet is dropped on the way. */
+function setLevel(exchange: Exchange, graph: Graph): Answer {
+  const level = exchange.params?.level
+  if (typeof level !== 'string' || !LOG_LEVELS.includes(level)) {
+    return { error: rpcError(RPC.invalidParams, `Invalid params: "level" must be one of ${LOG_LEVELS.join(', ')}`) }
+  }
+  exchange.session.client.logLevel = level
+  for (const { upstream, dispatch } of graph.upstreams.values()) {
+    if (upstream.server?.capabilities.logging === undefined || upstream.server.era === 'modern') continue
+    const own = detached(graph, exchange.session, 'logging/setLevel')
+    void dispatch(new RoadCall(upstream.name, own.method, { level }, own)).catch(() => undefined)
+  }
+  return result({})
+}
+
+function result(value: JsonObject): Answer {
+  return { result: Payload.of(value) }
+}

@@ -1,0 +1,72 @@
+import { gatewayError, GatewayError } from '../errors.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { METHODS } from '../protocol/methods.ts'
+import { RoadCall } from './exchange.ts'
+import type { Graph } from './graph.ts'
+import { OWN_METHODS } from './own-methods.ts'
+import type { Answer, Exchange, Route } from './ports.ts'
+
+/**
+ * The road: request hooks → route → call hooks → dispatch → response hooks → settled.
+ * Never rejects, and reaches `settled` exactly once whatever happens on the way.
+ */
+export async function travel(exchange: Exchange, graph: Graph): Promise<Answer> {
+  const { hooks } = graph
+  let answer: Answer
+  try {
+    answer = (await hooks.runner('request', exchange.method)?.(exchange)) ?? (await forward(exchange, graph))
+  } catch (error) {
+    answer = failure(error, exchange, graph)
+  }
+  try {
+    answer = (await hooks.runner('response', exchange.method)?.(answer, exchange)) ?? answer
+  } catch (error) {
+    answer = failure(error, exchange, graph)
+  }
+  exchange.answer = answer
+  hooks.runner('settled', exchange.method)?.(exchange)
+  return answer
+}
+
+async function forward(exchange: Exchange, graph: Graph): Promise<Answer> {
+  const own = OWN_METHODS.get(exchange.method)
+  if (own !== undefined) return own(exchange, graph)
+  const refused = graph.catalog.refuses(exchange)
+  if (refused !== undefined) return { error: refused }
+  const decided = graph.hooks.runner('route', exchange.method)?.(exchange)
+  const route = decided === undefined ? await graph.router.find(exchange) : graph.router.permit(exchange, decided)
+  if ('error' in route) return route
+  exchange.route = route
+  return route.to === 'many' ? graph.catalog.list(exchange, route.upstreams) : call(exchange, route, graph)
+}
+
+/** Sends the exchange to the one upstream of its route. */
+export function call(exchange: Exchange, route: Extract<Route, { to: 'one' }>, graph: Graph): Promise<Answer> {
+  const node = graph.upstreams.get(route.upstream)
+  if (node === undefined) return Promise.resolve({ error: rpcError(RPC.internal, `no upstream is named "${route.upstream}"`) })
+  const outbound = new RoadCall(route.upstream, exchange.method, route.params, exchange)
+  if (exchange.method === 'tools/call') {
+    const mismatch = graph.router.mirrorParams(outbound)
+    if (mismatch !== undefined) return Promise.resolve({ error: mismatch })
+  }
+  graph.hooks.runner('call', exchange.method)?.(outbound)
+  return node.dispatch(outbound)
+}
+
+/** What an exception becomes: one JSON-RPC error, without our internals in its text. */
+function failure(thrown: unknown, exchange: Exchange, graph: Graph): Answer {
+  const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
+  if (error.code === 'GW_INTERNAL' || error.code === 'GW_PLUGIN_FAILED') {
+    graph.log.error(error.message, { code: error.code, method: exchange.method, ...error.fields, cause: stackOf(error.cause) })
+  }
+  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) }
+}
+
+function stackOf(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+}
+
+/** Whether the gateway knows the method at all; others pass through where there is one place for them to go. */
+export function isKnown(method: string): boolean {
+  return METHODS.has(method)
+}

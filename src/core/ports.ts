@@ -1,0 +1,223 @@
+import type { Config, ListenerConfig, UpstreamConfig } from '../config/config.gen.ts'
+import type { JsonObject, RpcId } from '../protocol/jsonrpc.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+import type { Payload } from '../protocol/payload.ts'
+import type { Era } from '../protocol/versions.ts'
+
+/** What came of an exchange: refusing is a value, and so is a server's wish for input. */
+export type Answer = { result: Payload } | { error: RpcError } | { input: Payload }
+
+/** Who the caller is, verified. `anonymous` on a local pipe or an unauthenticated listener. */
+export interface Principal {
+  readonly issuer: string
+  readonly client: string
+  readonly subject: string
+  readonly scopes: readonly string[]
+}
+
+/** What a client said of itself: in `initialize` (legacy) or in each request's `_meta` (modern). */
+export interface ClientSide {
+  readonly info: { readonly name: string; readonly version: string; readonly [key: string]: unknown }
+  readonly capabilities: JsonObject
+  readonly version: string
+  readonly era: Era
+  /** The least severe log level the client wants; undefined means none was asked for. */
+  logLevel: string | undefined
+}
+
+/** One client's conversation. A modern HTTP request is a conversation of its own. */
+export interface Session {
+  readonly id: string
+  readonly listener: string
+  readonly principal: Principal
+  readonly client: ClientSide
+  readonly slots: unknown[]
+  /** Sends a notification to the client outside any request; false when nothing could carry it. */
+  notify(notification: Notification): boolean
+}
+
+/** A JSON-RPC notification in neutral form. */
+export interface Notification {
+  readonly method: string
+  readonly params: JsonObject | undefined
+}
+
+/** What a server needs from the client in the middle of a call: elicitation, sampling or roots. */
+export interface Ask {
+  readonly method: string
+  readonly params: JsonObject | undefined
+}
+export type AskReply = { result: JsonObject } | { error: RpcError }
+
+/** Where an exchange goes. `params` are the parameters as that upstream knows them. */
+export type Route =
+  | { readonly to: 'one'; readonly upstream: string; readonly params: JsonObject | undefined }
+  | { readonly to: 'many'; readonly upstreams: readonly string[] }
+
+/** One request on its way to its answer. */
+export interface Exchange {
+  readonly id: number
+  readonly session: Session
+  readonly method: string
+  /** May be replaced by a `request` tap; never mutated in place. */
+  params: JsonObject | undefined
+  route: Route | undefined
+  answer: Answer | undefined
+  readonly slots: unknown[]
+  /** Headers of the HTTP request that carried it, lower case; empty on a pipe. Never an identity. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Performance-clock time of arrival, in milliseconds. */
+  readonly startedAt: number
+  readonly cancelled: boolean
+  /** Made on first use: an AbortSignal costs more than the rest of the road. */
+  readonly signal: AbortSignal
+  /** Runs `listener` when the client cancels or goes away; returns the way to take it back. */
+  onCancel(listener: (reason: string) => void): () => void
+  /** Sends a notification that belongs to this request ahead of its answer. */
+  emit(notification: Notification): void
+  /** Asks the client; resolves with its reply, or an error where the client cannot be asked. */
+  ask(ask: Ask): Promise<AskReply>
+}
+
+/** One request to one upstream. `params` and `headers` may be changed by `call` taps. */
+export interface Call {
+  readonly upstream: string
+  readonly method: string
+  params: JsonObject | undefined
+  /** Extra HTTP headers toward the upstream, lower case names. */
+  readonly headers: Record<string, string>
+  readonly exchange: Exchange
+  /** Runs `listener` once when the call is given up, by the client or by `cancel`; returns the way to take it back. */
+  onCancel(listener: (reason: string) => void): () => void
+  /** Gives up this call alone, as a deadline does: its upstream is told, its exchange goes on. */
+  cancel(reason: string): void
+}
+
+/** Calls an upstream. Never rejects for what the upstream said; rejects with a GatewayError when it could not be asked. */
+export type Dispatch = (call: Call) => Promise<Answer>
+
+/** `idle` not started · `starting` · `ready` · `failed` waiting for its next try · `stopped` for good. */
+export type UpstreamState = 'idle' | 'starting' | 'ready' | 'failed' | 'stopped'
+
+/** What a server said of itself in its handshake, in neutral form. */
+export interface ServerSide {
+  readonly era: Era
+  readonly version: string
+  readonly info: { readonly name: string; readonly version: string; readonly [key: string]: unknown }
+  readonly capabilities: JsonObject
+  readonly instructions: string | undefined
+}
+
+/** A configured server. */
+export interface Upstream {
+  readonly name: string
+  readonly spec: UpstreamConfig
+  readonly state: UpstreamState
+  /** Why it is not ready, as one line for people. */
+  readonly problem: string | undefined
+  readonly server: ServerSide | undefined
+  /** Process id of a local server, for inspect. */
+  readonly pid: number | undefined
+  dispatch: Dispatch
+  /** Resolves when the first attempt has ended, well or badly; never rejects. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** What the core offers to an upstream. */
+export interface UpstreamContext {
+  readonly name: string
+  readonly log: Log
+  readonly clock: Clock
+  /** Directory that relative paths of the config are relative to. */
+  readonly directory: string
+  readonly gateway: { readonly name: string; readonly version: string }
+  /** Variables of the gateway's own environment that a child may inherit by allow-list. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** A notification that belongs to no request. */
+  notify(notification: Notification): void
+  /** A legacy server's own request; `exchange` is the call it came with, where that is known. */
+  ask(ask: Ask, exchange: Exchange | undefined): Promise<AskReply>
+  stateChanged(state: UpstreamState, problem?: string): void
+}
+
+/** Where clients arrive. */
+export interface Listener {
+  readonly name: string
+  readonly type: string
+  /** Where it can be reached, after `start`; undefined for a pipe. */
+  readonly url: string | undefined
+  /** Resolves when a listener that has only one client has lost it. */
+  readonly ended?: Promise<void>
+  start(): Promise<void>
+  /** Stops accepting, lets what is open end within `graceMs`, then cuts it. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** What a listener hands to the road with each request. */
+export interface Inbound {
+  readonly method: string
+  readonly params: JsonObject | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  /** Carries a notification of this request to the client. */
+  emit(notification: Notification): void
+  ask?(ask: Ask): Promise<AskReply>
+}
+
+/** One request on the road, as its listener sees it. */
+export interface Running {
+  readonly answer: Promise<Answer>
+  cancel(reason: string): void
+}
+
+export interface SessionInit {
+  readonly id: string
+  readonly listener: string
+  readonly principal: Principal
+  readonly client: ClientSide
+  notify(notification: Notification): boolean
+}
+
+/** The core as listeners see it. */
+export interface Gate {
+  readonly info: { readonly name: string; readonly version: string }
+  /** Rejects with a GatewayError when a plugin refuses the session. */
+  openSession(init: SessionInit): Promise<Session>
+  closeSession(session: Session, reason: string): void
+  /** Never rejects; `answer` resolves exactly once. */
+  run(session: Session, inbound: Inbound): Running
+  /** A notification from the client that is not a cancellation. */
+  notified(session: Session, notification: Notification): void
+  /** Whether the gateway can serve, and what is missing, for `/readyz`. */
+  readiness(): Readiness
+}
+
+export interface Readiness {
+  readonly ready: boolean
+  readonly upstreams: Readonly<Record<string, { state: UpstreamState; problem?: string }>>
+}
+
+export interface ListenerContext {
+  readonly name: string
+  readonly log: Log
+  readonly clock: Clock
+  readonly gate: Gate
+}
+
+/** Structured log to stderr; the protocol owns stdout. */
+export interface Log {
+  debug(message: string, fields?: Record<string, unknown>): void
+  info(message: string, fields?: Record<string, unknown>): void
+  warn(message: string, fields?: Record<string, unknown>): void
+  error(message: string, fields?: Record<string, unknown>): void
+  child(fields: Record<string, unknown>): Log
+}
+
+/** Time as an argument, so that tests need no mocks. Monotonic milliseconds. */
+export interface Clock {
+  now(): number
+  /** Runs `callback` once after `ms`; returns the way to take it back. The timer never keeps the process alive. */
+  after(ms: number, callback: () => void): () => void
+}
+
+export type { Config, ListenerConfig, UpstreamConfig, JsonObject, RpcId, RpcError, Payload, Era }

@@ -1,0 +1,165 @@
+import { paramHeaderValues, paramMismatch, type ParamHeader } from '../protocol/headers.ts'
+import { HEADER } from '../protocol/names.ts'
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { METHODS, type Kind } from '../protocol/methods.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import { entryOf } from './catalog.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+import type { Graph, UpstreamNode } from './graph.ts'
+import type { Call, Exchange, Route, Session } from './ports.ts'
+import { matchesTemplate } from './uri-template.ts'
+
+type Found = Route | { readonly error: RpcError }
+
+/** Finds the one upstream that an exchange is for, by the name or URI it carries. */
+export class Router {
+  readonly #graph: Graph
+
+  constructor(graph: Graph) {
+    this.#graph = graph
+  }
+
+  /** The route by the catalog; at once where the name is known, else after asking the upstreams. */
+  find(exchange: Exchange): Found | Promise<Found> {
+    const row = METHODS.get(exchange.method)
+    if (row === undefined) return this.#passThrough(exchange)
+    if (row.to === 'list') return { to: 'many', upstreams: [...this.#graph.upstreams.keys()] }
+    if (row.target === 'ref') return this.#byReference(exchange)
+    if (row.target === undefined || row.kind === undefined) return this.#passThrough(exchange)
+    const name = exchange.params?.[row.target]
+    if (typeof name !== 'string') return { error: rpcError(RPC.invalidParams, `Invalid params: "${row.target}" must be a string`) }
+    const target = row.target
+    return this.#owner(exchange, row.kind, name, original => ({ ...exchange.params, [target]: original }))
+  }
+
+  /** The upstream that serves a URI. */
+  async owner(uri: string, session: Session): Promise<string | undefined> {
+    const entry = this.#graph.catalog.current('resources', session)?.find(uri) ?? (await this.#listed('resources', uri, session))
+    return entry?.upstream
+  }
+
+  /** A route decided by a plugin, checked against what this caller may see. */
+  permit(exchange: Exchange, route: Route): Found {
+    const row = METHODS.get(exchange.method)
+    if (route.to === 'many' || row?.kind === undefined || row.target === undefined || row.target === 'ref') return route
+    const original = route.params?.[row.target]
+    const node = this.#graph.upstreams.get(route.upstream)
+    if (node === undefined || typeof original !== 'string') return route
+    const listed = this.#graph.catalog.current(row.kind, exchange.session)?.findOriginal(route.upstream, original)
+    const value = listed?.value ?? { name: original, uri: original }
+    const entry = entryOf(row.kind, route.upstream, original, node.prefix, value)
+    return this.#graph.catalog.permits(entry, exchange.session) === undefined ? unknown(exchange, row.kind, original) : route
+  }
+
+  /** Mirrors a tool's annotated arguments in headers, and checks those that the client sent (`x-mcp-header`). */
+  mirrorParams(call: Call): RpcError | undefined {
+    const view = this.#graph.catalog.current('tools', call.exchange.session)
+    const entry = view?.findOriginal(call.upstream, String(call.params?.name))
+    if (view === undefined || entry === undefined) return undefined
+    const annotations = view.mirrors(entry) ?? []
+    if (annotations.length === 0) return undefined
+    return this.#mirror(call, annotations)
+  }
+
+  #mirror(call: Call, annotations: readonly ParamHeader[]): RpcError | undefined {
+    const args = call.params?.arguments
+    const { headers, session } = call.exchange
+    const isHttp = headers[HEADER.method] !== undefined && session.client.era === 'modern'
+    const mismatch = isHttp ? paramMismatch(annotations, headers, args) : undefined
+    if (mismatch === undefined) Object.assign(call.headers, paramHeaderValues(annotations, args))
+    return mismatch
+  }
+
+  /** A method we do not know goes to the only upstream there is; with several, a route must say where. */
+  #passThrough(exchange: Exchange): Found {
+    const [only, second] = this.#graph.upstreams.keys()
+    if (only !== undefined && second === undefined) return { to: 'one', upstream: only, params: exchange.params }
+    return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
+  }
+
+  #owner(exchange: Exchange, kind: Kind, name: string, params: (original: string) => JsonObject): Found | Promise<Found> {
+    const known = this.#graph.catalog.current(kind, exchange.session)?.find(name)
+    if (known !== undefined) return { to: 'one', upstream: known.upstream, params: params(known.original) }
+    return this.#search(exchange, kind, name, params)
+  }
+
+  async #search(exchange: Exchange, kind: Kind, name: string, params: (original: string) => JsonObject): Promise<Found> {
+    const found = (await this.#byPrefix(kind, name, exchange.session)) ?? (await this.#listed(kind, name, exchange.session))
+    if (found !== undefined) return { to: 'one', upstream: found.upstream, params: params(found.original) }
+    const down = this.#downOwner(kind, name)
+    if (down !== undefined) return { to: 'one', upstream: down, params: params(name) }
+    return unknown(exchange, kind, name)
+  }
+
+  /** Asks only the upstream whose prefix the name carries, so that a slow neighbour costs nothing. */
+  async #byPrefix(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
+    const node = this.#prefixed(kind, name)
+    if (node === undefined) return undefined
+    const part = await this.#graph.catalog.part(node.upstream.name, kind, session)
+    const entry = part?.entries.find(candidate => candidate.exposed === name)
+    const permitted = entry === undefined ? undefined : this.#graph.catalog.permits(entry, session)
+    return permitted?.exposed === name ? permitted : undefined
+  }
+
+  #prefixed(kind: Kind, name: string): UpstreamNode | undefined {
+    if (kind !== 'tools' && kind !== 'prompts') return undefined
+    const nodes = [...this.#graph.upstreams.values()].filter(({ prefix }) => prefix !== '' && name.startsWith(prefix))
+    return nodes.sort((a, b) => b.prefix.length - a.prefix.length)[0]
+  }
+
+  async #listed(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
+    const entry = (await this.#graph.catalog.load(kind, session)).find(name)
+    return entry ?? (kind === 'resources' ? this.#resourceOwner(name, session) : undefined)
+  }
+
+  /** A name whose prefix belongs to an upstream that is down goes there, so that the caller learns why. */
+  #downOwner(kind: Kind, name: string): string | undefined {
+    const node = this.#prefixed(kind, name)
+    return node !== undefined && node.upstream.state !== 'ready' ? node.upstream.name : undefined
+  }
+
+  /** Servers may serve URIs they do not list: by template, else by the only one, else by whoever lists that origin. */
+  async #resourceOwner(uri: string, session: Session): Promise<CatalogEntry | undefined> {
+    const templates = await this.#graph.catalog.load('resourceTemplates', session)
+    const byTemplate = templates.entries.find(entry => matchesTemplate(entry.original, uri))
+    const upstream = byTemplate?.upstream ?? this.#onlyWithResources() ?? this.#sameOrigin(uri, session)
+    const node = upstream === undefined ? undefined : this.#graph.upstreams.get(upstream)
+    if (node === undefined) return undefined
+    const entry = entryOf('resources', node.upstream.name, uri, node.prefix, { uri, name: uri })
+    return this.#graph.catalog.permits(entry, session)
+  }
+
+  #onlyWithResources(): string | undefined {
+    const names = [...this.#graph.upstreams.values()].filter(({ upstream }) => upstream.server?.capabilities.resources !== undefined)
+    return names.length === 1 ? names[0]?.upstream.name : undefined
+  }
+
+  #sameOrigin(uri: string, session: Session): string | undefined {
+    const origin = originOf(uri)
+    const entries = this.#graph.catalog.current('resources', session)?.entries ?? []
+    return entries.find(entry => originOf(entry.original) === origin)?.upstream
+  }
+
+  async #byReference(exchange: Exchange): Promise<Found> {
+    const reference = exchange.params?.ref
+    if (!isObject(reference)) return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" must be an object') }
+    const withRef = (change: JsonObject): JsonObject => ({ ...exchange.params, ref: { ...reference, ...change } })
+    if (typeof reference.name === 'string') return this.#owner(exchange, 'prompts', reference.name, name => withRef({ name }))
+    if (typeof reference.uri !== 'string') return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" names nothing') }
+    const { uri } = reference
+    const template = (await this.#graph.catalog.load('resourceTemplates', exchange.session)).find(uri)
+    if (template !== undefined) return { to: 'one', upstream: template.upstream, params: exchange.params }
+    return this.#owner(exchange, 'resources', uri, original => withRef({ uri: original }))
+  }
+}
+
+function unknown(exchange: Exchange, kind: Kind, name: string): { error: RpcError } {
+  if (kind === 'tools') return { error: rpcError(RPC.invalidParams, `Unknown tool: ${name}`) }
+  if (kind === 'prompts') return { error: rpcError(RPC.invalidParams, `Unknown prompt: ${name}`) }
+  const code = exchange.session.client.era === 'legacy' ? RPC.legacyNoResource : RPC.invalidParams
+  return { error: rpcError(code, `Resource not found: ${name}`, { uri: name }) }
+}
+
+function originOf(uri: string): string {
+  return /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i.exec(uri)?.[0] ?? uri
+}

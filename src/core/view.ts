@@ -1,0 +1,97 @@
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { LISTS, type Kind } from '../protocol/methods.ts'
+import { META } from '../protocol/names.ts'
+import { Payload } from '../protocol/payload.ts'
+import type { Era } from '../protocol/versions.ts'
+import { paramHeaders, type ParamHeader } from '../protocol/headers.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+
+/** What is withheld because another upstream owns its name. */
+export interface Withheld {
+  readonly entry: CatalogEntry
+  readonly owner: string
+}
+
+/** How long a list may be kept, and by whom (2026-07-28, caching). */
+export interface Freshness {
+  readonly ttlMs: number
+  readonly cacheScope: 'public' | 'private'
+}
+
+export interface ViewInit {
+  readonly kind: Kind
+  readonly entries: readonly CatalogEntry[]
+  readonly freshness: Freshness
+  readonly pageSize: number
+  readonly serverInfo: JsonObject
+  readonly cursor: (offset: number) => string
+}
+
+/** One principal's list of one kind: its entries, the index by name, and the pages as they go out. */
+export class View {
+  readonly kind: Kind
+  readonly entries: readonly CatalogEntry[]
+  readonly withheld: readonly Withheld[]
+  readonly #index = new Map<string, CatalogEntry>()
+  readonly #byOriginal = new Map<string, CatalogEntry>()
+  readonly #mirrors = new Map<CatalogEntry, readonly ParamHeader[] | undefined>()
+  readonly #pages = new Map<string, Payload>()
+  readonly #init: ViewInit
+
+  constructor(init: ViewInit) {
+    this.kind = init.kind
+    this.#init = init
+    const withheld: Withheld[] = []
+    for (const entry of init.entries) {
+      const owner = this.#index.get(entry.exposed)
+      if (owner !== undefined) {
+        withheld.push({ entry, owner: owner.upstream })
+        continue
+      }
+      this.#index.set(entry.exposed, entry)
+      this.#byOriginal.set(JSON.stringify([entry.upstream, entry.original]), entry)
+    }
+    this.entries = [...this.#index.values()]
+    this.withheld = withheld
+  }
+
+  find(exposed: string): CatalogEntry | undefined {
+    return this.#index.get(exposed)
+  }
+
+  findOriginal(upstream: string, original: string): CatalogEntry | undefined {
+    return this.#byOriginal.get(JSON.stringify([upstream, original]))
+  }
+
+  /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
+  mirrors(entry: CatalogEntry): readonly ParamHeader[] | undefined {
+    if (!this.#mirrors.has(entry)) this.#mirrors.set(entry, paramHeaders(entry.value.inputSchema))
+    return this.#mirrors.get(entry)
+  }
+
+  /** The page from `offset` on, written once per era and kept. */
+  page(offset: number, era: Era): Payload {
+    const key = `${era}:${offset}`
+    let page = this.#pages.get(key)
+    if (page === undefined) {
+      page = this.#write(offset, era)
+      this.#pages.set(key, page)
+    }
+    return page
+  }
+
+  #write(offset: number, era: Era): Payload {
+    const { kind, pageSize, cursor, freshness, serverInfo } = this.#init
+    const { member, key } = LISTS[kind]
+    const end = offset + pageSize
+    const list = this.entries.slice(offset, end).map(entry => named(entry, key))
+    const result: JsonObject = { [member]: list }
+    if (end < this.entries.length) result.nextCursor = cursor(end)
+    if (era === 'modern') Object.assign(result, { resultType: 'complete', ...freshness, _meta: { [META.serverInfo]: serverInfo } })
+    return Payload.of(result, era)
+  }
+}
+
+function named(entry: CatalogEntry, key: string): JsonObject {
+  return entry.value[key] === entry.exposed ? entry.value : { ...entry.value, [key]: entry.exposed }
+}

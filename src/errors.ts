@@ -1,0 +1,140 @@
+import { RPC } from './protocol/rpc-error.ts'
+
+interface ErrorEntry {
+  /** `{name}` is filled from the fields given. Says what and where. */
+  readonly text: string
+  /** What to do about it. */
+  readonly hint: string
+  /** Process exit code: 1 our bug, 2 usage, 3 config, 4 could not start. */
+  readonly exit?: number
+  /** HTTP status when it is the whole answer. */
+  readonly http?: number
+  /** JSON-RPC code when it answers a request. */
+  readonly rpc?: number
+}
+
+/** Every error the gateway makes. A test ties this table to docs/reference/errors.md. */
+export const ERRORS = {
+  GW_INTERNAL: {
+    text: 'internal error',
+    hint: 'This is a bug in the gateway; the log has the details under the same code.',
+    exit: 1,
+    http: 500,
+    rpc: RPC.internal,
+  },
+  GW_USAGE: { text: '{what}', hint: 'Run the command with --help.', exit: 2 },
+  GW_CONFIG_NOT_FOUND: {
+    text: 'no gateway.yaml found from {directory} upwards',
+    hint: 'Create one, or name it with --config.',
+    exit: 3,
+  },
+  GW_CONFIG_UNREADABLE: { text: 'cannot read {file}: {why}', hint: 'Check the path and its permissions.', exit: 3 },
+  GW_CONFIG_INVALID: { text: '{count} in the configuration', hint: 'Mend what is listed and try again.', exit: 3 },
+  GW_PLUGIN_LOAD: { text: 'plugin "{plugin}" could not be loaded: {why}', hint: 'Check plugins.{plugin}.use.', exit: 3 },
+  GW_PLUGIN_OPTIONS: {
+    text: 'plugin "{plugin}" refuses its options: {why}',
+    hint: 'Check plugins.{plugin}.options against the plugin\'s schema.',
+    exit: 3,
+  },
+  GW_PLUGIN_SETUP: { text: 'plugin "{plugin}" failed to set up: {why}', hint: 'The log has the stack.', exit: 4 },
+  GW_PLUGIN_FAILED: {
+    text: 'plugin "{plugin}" failed in hook "{hook}"',
+    hint: 'The log has the cause; only this exchange failed.',
+    http: 500,
+    rpc: RPC.internal,
+  },
+  GW_HOOK_SEALED: {
+    text: 'plugin "{plugin}" taps "{hook}" after setup',
+    hint: 'Tap in setup(); hooks are sealed once the graph is built.',
+    exit: 4,
+  },
+  GW_HOOK_UNKNOWN: {
+    text: 'plugin "{plugin}" wants to run before or after "{other}", which is not installed',
+    hint: 'Name a plugin that is installed, or use a stage.',
+    exit: 4,
+  },
+  GW_LISTEN: { text: 'listener "{listener}" cannot listen on {address}: {why}', hint: 'Choose another port or host; port 0 picks a free one.', exit: 4 },
+  GW_UPSTREAM_START: {
+    text: 'upstream "{upstream}" did not start: {why}',
+    hint: 'Run its command or open its URL by hand; its stderr is in the log.',
+    exit: 4,
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_DOWN: {
+    text: 'upstream "{upstream}" is not available: {why}',
+    hint: 'It is tried again by itself; gateway inspect shows its state.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_CLOSED: {
+    text: 'upstream "{upstream}" closed the connection: {why}',
+    hint: 'Nothing was retried; call again if it is safe to.',
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_PROTOCOL: {
+    text: 'upstream "{upstream}" broke the protocol: {why}',
+    hint: 'Its log, and ours at level debug, show the message.',
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_AUTH: {
+    text: 'upstream "{upstream}" refused our credentials (HTTP {status})',
+    hint: 'Check upstreams.{upstream}.headers.',
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_TIMEOUT: {
+    text: 'upstream "{upstream}" did not answer {method} within {ms} ms',
+    hint: 'Raise upstreams.{upstream}.timeout if it is slow by nature.',
+    http: 504,
+    rpc: RPC.internal,
+  },
+  GW_TOO_LARGE: { text: '{what} is larger than {limit} bytes', hint: 'Raise the limit in the configuration if it is meant.', http: 413, rpc: RPC.internal },
+  GW_DENIED: { text: '{reason}', hint: 'A rule of routes refuses it.', rpc: RPC.invalidParams },
+  GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', rpc: RPC.internal },
+  GW_STOPPING: { text: 'the gateway is stopping', hint: 'Call again when it is back.', http: 503, rpc: RPC.internal },
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** Everything the gateway throws on purpose. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode
+  readonly fields: Readonly<Record<string, unknown>>
+  override readonly name = 'GatewayError'
+
+  constructor(code: ErrorCode, fields: Record<string, unknown> = {}) {
+    super(fillIn(ERRORS[code].text, fields), fields.cause === undefined ? undefined : { cause: fields.cause })
+    this.code = code
+    this.fields = fields
+  }
+
+  /** The table's row for this error. */
+  get entry(): ErrorEntry {
+    return ERRORS[this.code]
+  }
+
+  /** What to do about it. */
+  get hint(): string {
+    return fillIn(this.entry.hint, this.fields)
+  }
+}
+
+/** `throw gatewayError('GW_UPSTREAM_START', { upstream, why, cause })` */
+export function gatewayError(code: ErrorCode, fields?: Record<string, unknown>): GatewayError {
+  return new GatewayError(code, fields)
+}
+
+/** The text of anything thrown, for people. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+function fillIn(text: string, fields: Readonly<Record<string, unknown>>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = fields[name]
+    return value === undefined ? whole : String(value)
+  })
+}

@@ -1,0 +1,99 @@
+import type { Log, Notification, Payload, RpcError, UpstreamState } from './core/ports.ts'
+import type { Plugin } from './plugin.ts'
+import type { JsonObject } from './protocol/jsonrpc.ts'
+import type { Kind } from './protocol/methods.ts'
+
+/** What `createGateway` may be told besides the configuration. */
+export interface GatewayOptions {
+  /** What relative paths of a plain configuration object are relative to. Default: the working directory. */
+  readonly directory?: string
+  /** Plugins given as objects, set up after the configured ones, in this order. */
+  readonly plugins?: readonly Plugin<never>[]
+  /** Default: structured lines on stderr, as `log` in the configuration says. */
+  readonly log?: Log
+  /** Variables that children may inherit. Default: none but what the configuration names and finds here. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+}
+
+/** A configured server, as people see it. */
+export interface UpstreamStatus {
+  readonly name: string
+  readonly type: string
+  readonly state: UpstreamState
+  readonly problem?: string
+  readonly pid?: number
+  readonly era?: string
+  readonly version?: string
+  readonly server?: { readonly name: string; readonly version: string }
+  /** How many things of each kind it offers, once listed. */
+  readonly offers?: Readonly<Partial<Record<Kind, number>>>
+}
+
+/** One name that clients see, and who owns it. */
+export interface CatalogRow {
+  readonly kind: Kind
+  readonly name: string
+  readonly upstream: string
+  readonly original: string
+  readonly description?: string
+}
+
+/** A name that clients do not see because another upstream owns it. */
+export interface WithheldRow extends CatalogRow {
+  readonly owner: string
+}
+
+/** All there is to know of a running gateway, as plain data without secrets. */
+export interface Inspection {
+  readonly listeners: readonly { name: string; type: string; url?: string }[]
+  readonly upstreams: readonly UpstreamStatus[]
+  readonly plugins: readonly { name: string; from: string }[]
+  /** The plugins on each tapped hook, in the order they run. */
+  readonly hooks: Readonly<Record<string, readonly { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]>>
+  readonly catalog: readonly CatalogRow[]
+  readonly withheld: readonly WithheldRow[]
+}
+
+/** A client inside the process: it takes the same road as any other. */
+export interface Connection {
+  /**
+   * Sends one request and resolves with its result.
+   * @throws RpcFailure when the answer is an error.
+   */
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>
+  /** The same, without parsing: the result as bytes. */
+  raw(method: string, params?: JsonObject, options?: RequestOptions): Promise<Payload>
+  close(): void
+}
+
+export interface RequestOptions {
+  readonly onNotification?: (notification: Notification) => void
+  readonly signal?: AbortSignal
+}
+
+
+/** Who an in-process client says it is. */
+export interface ConnectOptions {
+  readonly client?: { readonly name: string; readonly version: string }
+}
+
+/** One configured server, to watch and steer. */
+export interface UpstreamHandle {
+  readonly name: string
+  status(): UpstreamStatus
+  /** Resolves when the attempt has ended, well or badly. */
+  start(): Promise<void>
+  stop(): Promise<void>
+  restart(): Promise<void>
+}
+
+/** What a request through a `Connection` rejects with when the answer is an error. */
+export class RpcFailure extends Error {
+  override readonly name = 'RpcFailure'
+  readonly error: RpcError
+
+  constructor(error: RpcError) {
+    super(error.message)
+    this.error = error
+  }
+}

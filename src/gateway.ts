@@ -1,0 +1,204 @@
+import { resolve } from 'node:path'
+import { parseConfig, type LoadedConfig } from './config/index.ts'
+import { RoadGate } from './core/gate.ts'
+import type { Listener } from './core/ports.ts'
+import { Seal } from './core/seal.ts'
+import { gatewayError, reasonOf } from './errors.ts'
+import type { Connection, ConnectOptions, GatewayOptions, Inspection, UpstreamHandle } from './gateway-api.ts'
+import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
+import { handleOf, inspect } from './inspect.ts'
+import { Listeners } from './listeners.ts'
+import { SlotTable } from './plugin-host/slots.ts'
+import type { JsonObject } from './protocol/jsonrpc.ts'
+import { connect } from './transport/in-process.ts'
+import { inProcessTransport, type InProcessTransport } from './transport/in-process-transport.ts'
+import { systemClock } from './util/clock.ts'
+import { createLog } from './util/log.ts'
+import { parseDuration } from './util/units.ts'
+import { ownPackage } from './util/version.ts'
+
+/** An old generation gets this long for what is still on its road. */
+const DRAIN_MS = 30_000
+const DRAIN_POLL_MS = 20
+
+/**
+ * Builds a gateway from a loaded file, or from a plain object of the same shape. No socket and no process yet.
+ *
+ * ```ts
+ * const gateway = await createGateway({ upstreams: { files: { type: 'stdio', command: 'mcp-server-filesystem', args: ['.'] } } })
+ * await gateway.start()
+ * const client = await gateway.connect()
+ * console.error(await client.request('tools/list'))
+ * await gateway.close()
+ * ```
+ * @throws GatewayError GW_CONFIG_INVALID, GW_PLUGIN_LOAD, GW_PLUGIN_OPTIONS, GW_PLUGIN_SETUP
+ */
+export async function createGateway(source: LoadedConfig | JsonObject, options: GatewayOptions = {}): Promise<Gateway> {
+  const directory = resolve(options.directory ?? '.')
+  const loaded = await loadedFrom(source, directory)
+  const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
+  const live: { gateway?: Gateway } = {}
+  const around: Surroundings = {
+    log,
+    clock: systemClock,
+    slots: new SlotTable(),
+    seal: new Seal(),
+    environment: options.environment ?? {},
+    plugins: options.plugins ?? [],
+    upstreamSays: (upstream, notification) => live.gateway?.generation.graph.lane.upstreamSays(upstream, notification),
+    upstreamChanged: (upstream, state) => live.gateway?.generation.graph.lane.upstreamChanged(upstream, state),
+  }
+  const gateway = new Gateway(await buildGeneration(loaded, around), around, directory)
+  live.gateway = gateway
+  return gateway
+}
+
+/** A running gateway: `start` it, `reload` it, `connect` to it, `close` it. */
+export class Gateway {
+  readonly #around: Surroundings
+  readonly #gate: RoadGate
+  readonly #listeners: Listeners
+  readonly #draining = new Set<Promise<void>>()
+  #generation: Generation
+  readonly #directory: string
+  #isStarted = false
+  #isClosed = false
+
+  constructor(generation: Generation, around: Surroundings, directory: string) {
+    this.#directory = directory
+    this.#generation = generation
+    this.#around = around
+    this.#gate = new RoadGate(generation.graph, ownPackage())
+    this.#listeners = new Listeners({ gate: this.#gate, log: around.log, clock: around.clock })
+  }
+
+  /** The configuration that runs, with its graph. */
+  get generation(): Generation {
+    return this.#generation
+  }
+
+  /** Where clients arrive. `url` is known after `start`. */
+  get listeners(): readonly Listener[] {
+    return this.#listeners.all
+  }
+
+  /** The configured servers by name, to watch, start, stop and restart each. */
+  get upstreams(): ReadonlyMap<string, UpstreamHandle> {
+    const nodes = [...this.#generation.graph.upstreams.values()]
+    return new Map(nodes.map(({ upstream }) => [upstream.name, handleOf(upstream)]))
+  }
+
+  /** Opens the listeners and begins to start the upstreams; `settled` waits for those. */
+  async start(): Promise<void> {
+    this.#isStarted = true
+    this.#startUpstreams()
+    await this.#generation.graph.hooks.runner('ready')?.()
+    await this.#listeners.become(this.#generation.loaded, this.#generation.graph.hooks, 0)
+  }
+
+  /** Resolves when every upstream has had its first attempt, well or badly. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#generation.graph.upstreams.values()].map(({ upstream }) => upstream.start()))
+  }
+
+  /** Starts the upstreams without opening a listener: for tools that only look. */
+  #startUpstreams(): void {
+    for (const { upstream } of this.#generation.graph.upstreams.values()) void upstream.start()
+  }
+
+  /** Resolves when the client of every stdio listener has gone away; never when another kind of listener is open. */
+  get ended(): Promise<void> {
+    const ends = this.#listeners.all.map(listener => listener.ended ?? new Promise<void>(() => undefined))
+    return ends.length === 0 ? new Promise(() => undefined) : Promise.all(ends).then(() => undefined)
+  }
+
+  /**
+   * Builds the next generation, starts what is new in it, swaps, and lets the old one finish.
+   * @throws GatewayError when anything is wrong with it; the running generation is untouched then.
+   */
+  async reload(source: LoadedConfig | JsonObject): Promise<void> {
+    if (this.#isClosed) throw gatewayError('GW_STOPPING')
+    const before = this.#generation
+    const next = await buildGeneration(await loadedFrom(source, this.#directory), this.#around, before)
+    try {
+      await this.#prepare(next)
+    } catch (error) {
+      await this.#discard(next, before)
+      throw error
+    }
+    this.#generation = next
+    this.#gate.swap(next.graph)
+    for (const kind of ['tools', 'prompts', 'resources']) next.graph.lane.listChanged(`notifications/${kind}/list_changed`)
+    const drained = this.#drain(before, next).finally(() => this.#draining.delete(drained))
+    this.#draining.add(drained)
+  }
+
+  async #prepare(next: Generation): Promise<void> {
+    if (!this.#isStarted) return
+    const graceMs = parseDuration(next.graph.config.lists.grace)
+    const starts = [...next.graph.upstreams.values()].map(({ upstream }) => upstream.start())
+    await Promise.race([Promise.all(starts), new Promise<void>(resolve => this.#around.clock.after(graceMs, resolve))])
+    await next.graph.hooks.runner('ready')?.()
+    await this.#listeners.become(next.loaded, next.graph.hooks, parseDuration(next.graph.config.shutdown.grace))
+  }
+
+  async #discard(failed: Generation, kept: Generation): Promise<void> {
+    await failed.graph.hooks.runner('close')?.()
+    await stopAllBut(failed, kept)
+    await this.#listeners.become(kept.loaded, kept.graph.hooks, 0).catch((error: unknown) => this.#around.log.error(reasonOf(error)))
+  }
+
+  async #drain(before: Generation, next: Generation): Promise<void> {
+    const deadline = this.#around.clock.now() + DRAIN_MS
+    while (before.graph.running > 0 && this.#around.clock.now() < deadline) await new Promise(resolve => setTimeout(resolve, DRAIN_POLL_MS))
+    await before.graph.hooks.runner('close')?.()
+    await stopAllBut(before, next)
+  }
+
+  /** Stops accepting, lets what runs finish within `shutdown.grace`, then stops every upstream. Nothing is left behind. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const { graph } = this.#generation
+    await this.#listeners.stop(parseDuration(graph.config.shutdown.grace))
+    this.#gate.shut()
+    graph.lane.end()
+    await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
+    await Promise.all(this.#draining)
+    await graph.hooks.runner('close')?.()
+  }
+
+  /** A client inside this process, which takes the same road as any other. */
+  async connect(options: ConnectOptions = {}): Promise<Connection> {
+    if (!this.#isStarted) this.#startUpstreams()
+    this.#isStarted = true
+    return connect(this.#gate, options)
+  }
+
+  /** A transport for an MCP SDK `Client`: `await new Client(info).connect(gateway.transport())`. */
+  transport(): InProcessTransport {
+    if (!this.#isStarted) this.#startUpstreams()
+    this.#isStarted = true
+    return inProcessTransport(this.#gate, this.#around.log, this.#around.clock)
+  }
+
+  /** What runs, as plain data without secrets. */
+  async inspect(): Promise<Inspection> {
+    return inspect(this.#generation, this.#listeners.all)
+  }
+}
+
+/** A loaded file as it is; a plain object checked like one. */
+async function loadedFrom(source: LoadedConfig | JsonObject, directory: string): Promise<LoadedConfig> {
+  return isLoaded(source) ? source : parseConfig(source, { directory })
+}
+
+function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {
+  return 'origins' in source && 'config' in source
+}
+
+async function stopAllBut(generation: Generation, kept: Generation): Promise<void> {
+  const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => upstream))
+  const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(upstream))
+  await Promise.all(gone.map(({ upstream }) => upstream.stop()))
+}

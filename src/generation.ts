@@ -1,0 +1,90 @@
+import { gatewayError, reasonOf } from './errors.ts'
+import { builtins } from './builtins.ts'
+import type { LoadedConfig } from './config/index.ts'
+import { Graph } from './core/graph.ts'
+import type { Clock, Log, Notification, Upstream, UpstreamConfig, UpstreamContext, UpstreamState } from './core/ports.ts'
+import type { Seal } from './core/seal.ts'
+import type { Hooks } from './hooks/hooks.ts'
+import { install } from './plugin-host/install.ts'
+import { chooseBuiltins, loadConfigured, ordered, type Chosen } from './plugin-host/resolve.ts'
+import type { SlotTable } from './plugin-host/slots.ts'
+import type { Plugin } from './plugin.ts'
+import { ownPackage } from './util/version.ts'
+
+/** What all generations of one gateway share. */
+export interface Surroundings {
+  readonly log: Log
+  readonly clock: Clock
+  readonly slots: SlotTable
+  readonly seal: Seal
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly plugins: readonly Plugin<never>[]
+  /** What an upstream says or becomes goes to the generation that runs. */
+  upstreamSays(upstream: string, notification: Notification): void
+  upstreamChanged(upstream: string, state: UpstreamState, problem: string | undefined): void
+}
+
+/** One loaded configuration with its graph. */
+export interface Generation {
+  readonly loaded: LoadedConfig
+  readonly graph: Graph
+  readonly plugins: readonly Chosen[]
+}
+
+/** Plugins, hooks, upstreams, graph: everything short of sockets and processes. Upstreams whose spec is unchanged are kept. */
+export async function buildGeneration(loaded: LoadedConfig, around: Surroundings, before?: Generation): Promise<Generation> {
+  const { config, directory } = loaded
+  const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
+  const plugins = ordered([...chooseBuiltins(builtins, config), ...(await loadConfigured(config, directory)), ...given])
+  const hooks = await install(plugins, { config, log: around.log, clock: around.clock, slots: around.slots })
+  const upstreams = createUpstreams(loaded, hooks, around, before)
+  const identity = identityOf(loaded)
+  const graph = new Graph({ config, hooks, upstreams, identity, seal: around.seal, log: around.log, clock: around.clock })
+  return { loaded, graph, plugins }
+}
+
+function createUpstreams(loaded: LoadedConfig, hooks: Hooks, around: Surroundings, before?: Generation): Map<string, Upstream> {
+  const upstreams = new Map<string, Upstream>()
+  for (const [name, spec] of Object.entries(loaded.config.upstreams)) {
+    if (!spec.enabled) continue
+    const kept = before?.graph.upstreams.get(name)?.upstream
+    const isSame = kept !== undefined && isDeepEqual(kept.spec, spec) && before?.loaded.directory === loaded.directory
+    upstreams.set(name, isSame ? kept : createUpstream(name, spec, loaded, hooks, around))
+  }
+  return upstreams
+}
+
+function isDeepEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+function createUpstream(name: string, spec: UpstreamConfig, loaded: LoadedConfig, hooks: Hooks, around: Surroundings): Upstream {
+  const context: UpstreamContext = {
+    name,
+    log: around.log.child({ upstream: name }),
+    clock: around.clock,
+    directory: loaded.directory,
+    gateway: ownPackage(),
+    environment: around.environment,
+    notify: notification => around.upstreamSays(name, notification),
+    ask: (ask, exchange) =>
+      exchange === undefined
+        ? Promise.resolve({ error: { code: -32601, message: `no client can be asked for ${ask.method}` } })
+        : exchange.ask(ask),
+    stateChanged: (state, problem) => around.upstreamChanged(name, state, problem),
+  }
+  try {
+    const upstream = hooks.runner('createUpstream', spec.type)?.(spec, context)
+    if (upstream !== undefined && upstream !== null) return upstream as Upstream
+  } catch (cause) {
+    throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: reasonOf(cause), cause })
+  }
+  throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: `no plugin makes upstreams of type "${spec.type}"` })
+}
+
+function identityOf({ config }: LoadedConfig): { name: string; version: string } {
+  const own = ownPackage()
+  const { name, version = own.version, title } = config.server
+  const isDefault = name === own.name && title === undefined && config.server.version === undefined
+  return { name, version, ...(title === undefined ? {} : { title }), ...(isDefault ? { isDefault } : {}) }
+}

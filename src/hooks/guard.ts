@@ -1,0 +1,59 @@
+import { gatewayError, GatewayError } from '../errors.ts'
+
+/** Who tapped where, for the error that names them. */
+export interface TapOrigin {
+  readonly plugin: string
+  readonly hook: string
+}
+
+type Anything = (...args: never[]) => unknown
+type Callback = (error: Error | null, value?: unknown) => void
+
+/** A tap of a synchronous hook that names its plugin when it throws, and refuses a promise. */
+export function guardSync(tap: Anything, origin: TapOrigin): (a: unknown, b?: unknown, c?: unknown) => unknown {
+  const call = tap as (a: unknown, b?: unknown, c?: unknown) => unknown
+  return (a, b, c) => {
+    let value: unknown
+    try {
+      value = call(a, b, c)
+    } catch (error) {
+      throw failed(origin, error)
+    }
+    if (!isThenable(value)) return value ?? undefined
+    value.then(undefined, () => undefined)
+    throw failed(origin, new TypeError(`hook "${origin.hook}" is synchronous and cannot wait for a promise`))
+  }
+}
+
+/**
+ * A tap of an asynchronous hook in callback form: tapable waits for ever when a promise tap throws synchronously
+ * or returns something that is no promise.
+ */
+export function guardAsync(tap: Anything, origin: TapOrigin): (...args: unknown[]) => void {
+  const call = tap as (a: unknown, b?: unknown) => unknown
+  // Fixed arities: rest arguments cost twice as much on the road.
+  const run = (a: unknown, b: unknown, done: Callback): void => {
+    let value: unknown
+    try {
+      value = call(a, b)
+    } catch (error) {
+      done(failed(origin, error))
+      return
+    }
+    if (isThenable(value)) value.then(settled => done(null, settled ?? undefined), (error: unknown) => done(failed(origin, error)))
+    else done(null, value ?? undefined)
+  }
+  return (...args: unknown[]) => {
+    const done = args.at(-1) as Callback
+    run(args.length > 1 ? args[0] : undefined, args.length > 2 ? args[1] : undefined, done)
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+}
+
+function failed(origin: TapOrigin, cause: unknown): GatewayError {
+  // What a tap throws on purpose keeps its own code; anything else is the plugin's bug.
+  return cause instanceof GatewayError ? cause : gatewayError('GW_PLUGIN_FAILED', { ...origin, cause })
+}

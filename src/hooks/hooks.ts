@@ -1,0 +1,72 @@
+import { gatewayError } from '../errors.ts'
+import { HOOKS, type HookName, type HookTaps, type TapOptions } from './kinds.ts'
+import { HookPoint } from './point.ts'
+
+/** What a plugin sees of a hook: one verb. */
+export interface Tappable<T> {
+  tap(run: T): void
+  tap(options: TapOptions, run: T): void
+}
+
+/** What a plugin sees of a hook with keys, such as upstream types. */
+export interface TappableMap<T> {
+  for(key: string): Tappable<T>
+}
+
+/** The hooks as a plugin gets them. */
+export type PluginHooks = {
+  readonly [N in HookName]: N extends 'createUpstream' | 'createListener' ? TappableMap<HookTaps[N]> : Tappable<HookTaps[N]>
+}
+
+/** How the core runs a hook: undefined when nobody taps it for this method or key. */
+type Runner<N extends HookName> = ((...args: Parameters<HookTaps[N]>) => ReturnType<HookTaps[N]>) | undefined
+
+/** The hooks of one graph. Compiling one costs as much as many exchanges, so they live as long as the graph. */
+export class Hooks {
+  readonly #points: Readonly<Record<HookName, HookPoint>>
+
+  /** `report` gets what a tap of a hook that must go on threw. */
+  constructor(report: (error: unknown) => void) {
+    const points = Object.keys(HOOKS).map(name => [name, new HookPoint(name as HookName, report)] as const)
+    this.#points = Object.freeze(Object.fromEntries(points)) as Readonly<Record<HookName, HookPoint>>
+  }
+
+  /** The one function that runs every tap which cares about `selector`. */
+  runner<N extends HookName>(name: N, selector?: string): Runner<N> {
+    return this.#points[name].runner(selector) as Runner<N>
+  }
+
+  /** The plugins on a hook, in the order they run. */
+  order(name: HookName, selector?: string): string[] {
+    return this.#points[name].order(selector)
+  }
+
+  /** Every tap of a hook as it was asked for, for inspect. */
+  taps(name: HookName): readonly { plugin: string; options: TapOptions; key: string | undefined }[] {
+    return this.#points[name].taps
+  }
+
+  /** The hooks as the plugin of this name sees them. */
+  facade(plugin: string): PluginHooks {
+    const entries = Object.entries(this.#points).map(([name, point]) => [name, view(point, plugin)])
+    return Object.freeze(Object.fromEntries(entries)) as PluginHooks
+  }
+
+  /** Ends the time of tapping. */
+  seal(plugins: ReadonlySet<string>): void {
+    for (const point of Object.values(this.#points)) point.seal(plugins)
+  }
+}
+
+function view(point: HookPoint, plugin: string): unknown {
+  const tapFor = (key: string | undefined) => (first: unknown, second?: unknown) => {
+    const run = second ?? first
+    const options = second === undefined ? {} : (first as TapOptions)
+    if (typeof run !== 'function') {
+      throw gatewayError('GW_PLUGIN_SETUP', { plugin, why: `hooks.${point.name}.tap needs a function` })
+    }
+    point.add({ plugin, options, key, run: run as never })
+  }
+  if (HOOKS[point.name].by === 'key') return Object.freeze({ for: (key: string) => Object.freeze({ tap: tapFor(key) }) })
+  return Object.freeze({ tap: tapFor(undefined) })
+}

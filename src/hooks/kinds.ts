@@ -1,0 +1,97 @@
+import type {
+  Answer,
+  Ask,
+  Call,
+  Dispatch,
+  Exchange,
+  Listener,
+  ListenerConfig,
+  ListenerContext,
+  Notification,
+  Route,
+  Session,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamState,
+} from '../core/ports.ts'
+import type { CatalogEntry, CatalogView } from '../core/catalog-entry.ts'
+
+/** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
+type Undecided = undefined | void
+type MaybePromise<T> = T | Promise<T>
+
+/** What is known of a notification on its way: `client` means toward the client, `upstream` toward the server. */
+export interface NotificationContext {
+  readonly lane: 'client' | 'upstream'
+  readonly upstream: string | undefined
+  readonly exchange: Exchange | undefined
+}
+
+/** The signature of a tap on each hook. */
+export interface HookTaps {
+  createUpstream: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | Undecided
+  createListener: (spec: ListenerConfig, context: ListenerContext) => Listener | Undecided
+  dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
+  ready: () => MaybePromise<void>
+  close: () => MaybePromise<void>
+  session: (session: Session) => MaybePromise<void>
+  sessionEnd: (session: Session, reason: string) => void
+  request: (exchange: Exchange) => MaybePromise<Answer | Undecided>
+  route: (exchange: Exchange) => Route | Undecided
+  call: (call: Call) => void
+  response: (answer: Answer, exchange: Exchange) => MaybePromise<Answer | Undecided>
+  settled: (exchange: Exchange) => void
+  catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
+  notification: (notification: Notification, context: NotificationContext) => 'drop' | Undecided
+  clientRequest: (ask: Ask, exchange: Exchange) => MaybePromise<Answer | Undecided>
+  upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
+}
+
+export type HookName = keyof HookTaps
+
+/** What a hook does with what its taps return. */
+export type HookKind = 'sync' | 'syncBail' | 'syncWaterfall' | 'async' | 'asyncBail' | 'asyncWaterfall'
+
+interface HookRow {
+  readonly kind: HookKind
+  /** Runs in reverse order, ties included, so that a plugin wraps what it opened. */
+  readonly mirrored?: boolean
+  /** What selects taps: the `methods` a tap names, or the key it was tapped `for`. */
+  readonly by?: 'method' | 'key'
+  /** One tap's failure is logged and the others still run. */
+  readonly safe?: boolean
+}
+
+/** Every hook of the gateway, in the order of the road. */
+export const HOOKS: Readonly<Record<HookName, HookRow>> = {
+  createUpstream: { kind: 'syncBail', by: 'key' },
+  createListener: { kind: 'syncBail', by: 'key' },
+  dispatch: { kind: 'syncWaterfall', mirrored: true },
+  ready: { kind: 'async' },
+  session: { kind: 'async' },
+  request: { kind: 'asyncBail', by: 'method' },
+  route: { kind: 'syncBail', by: 'method' },
+  call: { kind: 'sync', by: 'method' },
+  response: { kind: 'asyncWaterfall', by: 'method', mirrored: true },
+  settled: { kind: 'sync', by: 'method', safe: true },
+  catalog: { kind: 'syncWaterfall' },
+  notification: { kind: 'syncBail', by: 'method' },
+  clientRequest: { kind: 'asyncBail', by: 'method' },
+  sessionEnd: { kind: 'sync', mirrored: true, safe: true },
+  upstreamState: { kind: 'sync', safe: true },
+  close: { kind: 'async', mirrored: true, safe: true },
+}
+
+/** When a tap runs among the others of its hook, in this order. */
+export const STAGES = ['trace', 'identify', 'limit', 'normal', 'policy', 'transform'] as const
+export type Stage = (typeof STAGES)[number]
+
+export interface TapOptions {
+  /** Default `normal`. */
+  readonly stage?: Stage
+  /** Plugins whose taps of the same hook must run after this one. */
+  readonly before?: string | readonly string[]
+  /** Methods the tap cares about; on all others it costs nothing. Hooks of the road only. */
+  readonly methods?: readonly string[]
+}

@@ -1,0 +1,165 @@
+import {
+  AsyncSeriesBailHook,
+  AsyncSeriesHook,
+  AsyncSeriesWaterfallHook,
+  SyncBailHook,
+  SyncHook,
+  SyncWaterfallHook,
+} from 'tapable'
+import { gatewayError } from '../errors.ts'
+import { guardAsync, guardSync } from './guard.ts'
+import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './kinds.ts'
+
+type Anything = (...args: never[]) => unknown
+
+/** One tap as it was asked for. */
+export interface Tap {
+  readonly plugin: string
+  readonly options: TapOptions
+  /** What the tap was tapped `for`, on hooks that have keys. */
+  readonly key: string | undefined
+  readonly run: Anything
+}
+
+interface TapableHook {
+  tap(options: object, run: Anything): void
+  tapAsync(options: object, run: Anything): void
+  call(...args: unknown[]): unknown
+  promise(...args: unknown[]): Promise<unknown>
+  readonly taps: readonly { name: string; fn: Anything }[]
+}
+
+const MAKE: Readonly<Record<HookKind, (args: string[]) => TapableHook>> = {
+  sync: args => new SyncHook(args as never) as unknown as TapableHook,
+  syncBail: args => new SyncBailHook(args as never) as unknown as TapableHook,
+  syncWaterfall: args => new SyncWaterfallHook(args as never) as unknown as TapableHook,
+  async: args => new AsyncSeriesHook(args as never) as unknown as TapableHook,
+  asyncBail: args => new AsyncSeriesBailHook(args as never) as unknown as TapableHook,
+  asyncWaterfall: args => new AsyncSeriesWaterfallHook(args as never) as unknown as TapableHook,
+}
+
+const ARITY: Partial<Record<HookName, string[]>> = { settled: ['a'], ready: ['a'], close: ['a'], call: ['a'], request: ['a'], route: ['a'], session: ['a'], upstreamState: ['a', 'b', 'c'] }
+
+/** Collects the taps of one hook and compiles them, once per selection, into one function. */
+export class HookPoint {
+  readonly name: HookName
+  readonly #taps: Tap[] = []
+  readonly #runners = new Map<string, Anything | undefined>()
+  #named: Set<string> | undefined
+  #sealed = false
+  readonly #report: (error: unknown) => void
+
+  /** `report` gets what a tap of a safe hook threw. */
+  constructor(name: HookName, report: (error: unknown) => void) {
+    this.name = name
+    this.#report = report
+  }
+
+  get taps(): readonly Tap[] {
+    return this.#taps
+  }
+
+  add(tap: Tap): void {
+    if (this.#sealed) throw gatewayError('GW_HOOK_SEALED', { plugin: tap.plugin, hook: this.name })
+    this.#taps.push(tap)
+  }
+
+  /** No more taps; checks that every `before` names a plugin. */
+  seal(plugins: ReadonlySet<string>): void {
+    this.#sealed = true
+    for (const tap of this.#taps) {
+      const unknown = namesBefore(tap).find(name => !plugins.has(name))
+      if (unknown !== undefined) throw gatewayError('GW_HOOK_UNKNOWN', { plugin: tap.plugin, other: unknown })
+    }
+  }
+
+  /** The plugins that run for this method or key, in order. */
+  order(selector?: string): string[] {
+    const names = this.#build(this.#select(selector)).taps.map(tap => tap.name)
+    return HOOKS[this.name].mirrored === true ? names.reverse() : names
+  }
+
+  /**
+   * One function for every tap that cares about this method or key; undefined when none does, so that an untapped
+   * hook costs a comparison.
+   */
+  runner(selector = ''): Anything | undefined {
+    const key = this.#isNamed(selector) ? selector : ''
+    if (!this.#runners.has(key)) this.#runners.set(key, this.#compile(this.#select(key)))
+    return this.#runners.get(key)
+  }
+
+  /** Only selectors that a tap names have a runner of their own, so that no peer can grow the table. */
+  #isNamed(selector: string): boolean {
+    this.#named ??= new Set(this.#taps.flatMap(tap => [...(tap.key === undefined ? [] : [tap.key]), ...(tap.options.methods ?? [])]))
+    return this.#named.has(selector)
+  }
+
+  #select(selector = ''): Tap[] {
+    if (HOOKS[this.name].by === 'key') return this.#taps.filter(tap => tap.key === selector)
+    return this.#taps.filter(tap => tap.options.methods?.includes(selector) ?? true)
+  }
+
+  #compile(taps: Tap[]): Anything | undefined {
+    if (taps.length === 0) return undefined
+    const { kind, mirrored } = HOOKS[this.name]
+    const ordered = this.#build(taps)
+    const hook = mirrored === true ? this.#rebuild([...ordered.taps].reverse()) : ordered
+    return (kind.startsWith('async') ? hook.promise.bind(hook) : hook.call.bind(hook)) as Anything
+  }
+
+  /** tapable sorts by stage and `before`. */
+  #build(taps: readonly Tap[]): TapableHook {
+    const hook = this.#empty()
+    for (const tap of taps) {
+      const origin = { plugin: tap.plugin, hook: this.name }
+      const options = { name: tap.plugin, stage: STAGES.indexOf(tap.options.stage ?? 'normal'), before: namesBefore(tap) }
+      if (this.#isAsync()) hook.tapAsync(options, this.#protect(guardAsync(tap.run, origin)))
+      else hook.tap(options, this.#protect(guardSync(tap.run, origin)))
+    }
+    return hook
+  }
+
+  #rebuild(taps: readonly { name: string; fn: Anything }[]): TapableHook {
+    const hook = this.#empty()
+    for (const { name, fn } of taps) {
+      if (this.#isAsync()) hook.tapAsync({ name }, fn)
+      else hook.tap({ name }, fn)
+    }
+    return hook
+  }
+
+  #empty(): TapableHook {
+    return MAKE[HOOKS[this.name].kind](ARITY[this.name] ?? ['a', 'b'])
+  }
+
+  #isAsync(): boolean {
+    return HOOKS[this.name].kind.startsWith('async')
+  }
+
+  /** On a safe hook a failure is reported and the next tap runs. */
+  #protect(run: (...args: unknown[]) => unknown): Anything {
+    if (HOOKS[this.name].safe !== true) return run as Anything
+    if (!this.#isAsync()) {
+      return ((...args: unknown[]) => {
+        try {
+          run(...args)
+        } catch (error) {
+          this.#report(error)
+        }
+      }) as Anything
+    }
+    return ((...args: unknown[]) => {
+      const done = args.pop() as () => void
+      run(...args, (error: unknown) => {
+        if (error !== null) this.#report(error)
+        done()
+      })
+    }) as Anything
+  }
+}
+
+function namesBefore(tap: Tap): readonly string[] {
+  const { before } = tap.options
+  return before === undefined ? [] : typeof before === 'string' ? [before] : before
+}

@@ -1,0 +1,84 @@
+import type { CatalogEntry } from './core/catalog-entry.ts'
+import type { Graph } from './core/graph.ts'
+import type { Listener, Session, Upstream } from './core/ports.ts'
+import { ANONYMOUS } from './core/principal.ts'
+import { RoadSession } from './core/session.ts'
+import type { CatalogRow, Inspection, UpstreamHandle, UpstreamStatus } from './gateway-api.ts'
+import type { Generation } from './generation.ts'
+import { HOOKS, type HookName } from './hooks/kinds.ts'
+import { KINDS, type Kind } from './protocol/methods.ts'
+import { MODERN_VERSION } from './protocol/versions.ts'
+import { ownPackage } from './util/version.ts'
+
+/** What runs, as plain data. Asks the upstreams for their lists, as an anonymous client would. */
+export async function inspect({ graph, plugins }: Generation, listeners: readonly Listener[]): Promise<Inspection> {
+  const views = await Promise.all(KINDS.map(kind => graph.catalog.load(kind, onlooker()).catch(() => undefined)))
+  const entries = views.flatMap(view => view?.entries ?? [])
+  const withheld = views.flatMap(view => view?.withheld ?? [])
+  return {
+    listeners: listeners.map(({ name, type, url }) => (url === undefined ? { name, type } : { name, type, url })),
+    upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({ ...statusOf(upstream), offers: counts(upstream.name, entries) })),
+    plugins: plugins.map(({ plugin, from }) => ({ name: plugin.name, from })),
+    hooks: hookOrder(graph),
+    catalog: entries.map(rowOf),
+    withheld: withheld.map(({ entry, owner }) => ({ ...rowOf(entry), owner })),
+  }
+}
+
+function onlooker(): Session {
+  const client = { info: ownPackage(), capabilities: {}, version: MODERN_VERSION, era: 'modern' as const, logLevel: undefined }
+  return new RoadSession({ id: 'inspect', listener: 'in-process', principal: ANONYMOUS, client, notify: () => false })
+}
+
+function counts(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
+  const found: Partial<Record<Kind, number>> = {}
+  for (const entry of entries) if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
+  return found
+}
+
+function rowOf({ kind, exposed, upstream, original, value }: CatalogEntry): CatalogRow {
+  const description = value.description ?? value.title
+  return { kind, name: exposed, upstream, original, ...(typeof description === 'string' ? { description } : {}) }
+}
+
+function hookOrder(graph: Graph): Inspection['hooks'] {
+  const found: Record<string, { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]> = {}
+  for (const name of Object.keys(HOOKS) as HookName[]) {
+    const taps = graph.hooks.taps(name)
+    if (taps.length === 0) continue
+    found[name] = taps.map(({ plugin, options, key }) => ({
+      plugin,
+      stage: options.stage ?? 'normal',
+      ...(options.methods === undefined ? {} : { methods: options.methods }),
+      ...(key === undefined ? {} : { key }),
+    }))
+  }
+  return found
+}
+
+/** One upstream as people see it. */
+export function statusOf(upstream: Upstream): UpstreamStatus {
+  const { name, spec, state, problem, pid, server } = upstream
+  return {
+    name,
+    type: spec.type,
+    state,
+    ...(problem === undefined ? {} : { problem }),
+    ...(pid === undefined ? {} : { pid }),
+    ...(server === undefined ? {} : { era: server.era, version: server.version, server: { name: server.info.name, version: server.info.version } }),
+  }
+}
+
+/** One upstream to hold on to. */
+export function handleOf(upstream: Upstream): UpstreamHandle {
+  return {
+    name: upstream.name,
+    status: () => statusOf(upstream),
+    start: () => upstream.start(),
+    stop: () => upstream.stop(),
+    async restart() {
+      await upstream.stop()
+      await upstream.start()
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import { GatewayError, gatewayError, reasonOf } from '../errors.ts'
+import { Hooks } from '../hooks/hooks.ts'
+import type { Clock, Config, Log } from '../core/ports.ts'
+import { checkOptions } from './options.ts'
+import type { Chosen } from './resolve.ts'
+import type { SlotTable } from './slots.ts'
+
+export interface InstallContext {
+  readonly config: Config
+  readonly log: Log
+  readonly clock: Clock
+  readonly slots: SlotTable
+}
+
+/** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
+export async function install(chosen: readonly Chosen[], context: InstallContext): Promise<Hooks> {
+  const hooks = new Hooks(error => context.log.error(reasonOf(error), error instanceof GatewayError ? { ...error.fields } : {}))
+  for (const one of chosen) await setUp(one, hooks, context)
+  hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))
+  return hooks
+}
+
+async function setUp(one: Chosen, hooks: Hooks, { config, log, clock, slots }: InstallContext): Promise<void> {
+  const { plugin } = one
+  const options = await checkOptions(one)
+  try {
+    await plugin.setup({
+      options: options as never,
+      config,
+      hooks: hooks.facade(plugin.name),
+      log: log.child({ plugin: plugin.name }),
+      clock,
+      slot: slots.of(plugin.name),
+    })
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw cause
+    throw gatewayError('GW_PLUGIN_SETUP', { plugin: plugin.name, why: reasonOf(cause), cause })
+  }
+}

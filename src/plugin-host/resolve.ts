@@ -1,0 +1,85 @@
+import { createRequire } from 'node:module'
+import { isAbsolute, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { gatewayError, reasonOf } from '../errors.ts'
+import type { Config } from '../core/ports.ts'
+import type { Plugin } from '../plugin.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+
+/** A plugin with the options it will get, and where it came from. */
+export interface Chosen {
+  readonly plugin: Plugin<never>
+  readonly options: unknown
+  /** `built-in`, the path or package of the configuration, or `code`. */
+  readonly from: string
+}
+
+/** The first-party plugins that this configuration calls for. */
+export function chooseBuiltins(builtins: readonly Plugin<never>[], config: Config): Chosen[] {
+  return builtins
+    .filter(plugin => isClaimed(plugin, config))
+    .map(plugin => ({ plugin, options: plugin.claims?.section === undefined ? undefined : config[plugin.claims.section], from: 'built-in' }))
+}
+
+function isClaimed({ claims }: Plugin<never>, config: Config): boolean {
+  if (claims === undefined || claims.always === true) return true
+  const section = claims.section === undefined ? undefined : config[claims.section]
+  if (section !== undefined && section !== false) return true
+  const specs = Object.values(config.upstreams) as unknown as Record<string, unknown>[]
+  return claims.upstream?.some(key => specs.some(spec => spec[key] !== undefined)) ?? false
+}
+
+/** Loads what `plugins:` names: paths relative to the configuration, or packages installed beside it. */
+export async function loadConfigured(config: Config, directory: string): Promise<Chosen[]> {
+  const wanted = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
+  return Promise.all(
+    wanted.map(async ([name, { use, options }]) => ({ plugin: await load(name, use, directory, options), options, from: use })),
+  )
+}
+
+async function load(name: string, use: string, directory: string, options: unknown): Promise<Plugin<never>> {
+  try {
+    const loaded = (await import(locate(use, directory))) as { default?: unknown; plugin?: unknown }
+    const exported = loaded.default ?? loaded.plugin
+    const made: unknown = typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
+    if (!isPlugin(made)) throw new TypeError('its default export is no plugin: an object with a name and a setup function')
+    return { ...made, name }
+  } catch (cause) {
+    throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: reasonOf(cause), cause })
+  }
+}
+
+function locate(use: string, directory: string): string {
+  if (isAbsolute(use)) return pathToFileURL(use).href
+  if (use.startsWith('.')) return pathToFileURL(join(directory, use)).href
+  return pathToFileURL(createRequire(join(directory, 'gateway.yaml')).resolve(use)).href
+}
+
+function isPlugin(value: unknown): value is Plugin<never> {
+  return isObject(value) && typeof value.setup === 'function'
+}
+
+/** Puts required plugins first, keeping the order otherwise. */
+export function ordered(chosen: readonly Chosen[]): Chosen[] {
+  const byName = new Map<string, Chosen>()
+  for (const one of chosen) {
+    const { name } = one.plugin
+    if (byName.has(name)) throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: 'another plugin has that name' })
+    byName.set(name, one)
+  }
+  const done = new Set<Chosen>()
+  for (const one of chosen) place(one, byName, done, [])
+  return [...done]
+}
+
+function place(one: Chosen, byName: ReadonlyMap<string, Chosen>, done: Set<Chosen>, path: readonly string[]): void {
+  const { name, requires = [] } = one.plugin
+  if (done.has(one)) return
+  if (path.includes(name)) throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: `plugins require each other: ${[...path, name].join(' → ')}` })
+  for (const other of requires) {
+    const required = byName.get(other)
+    if (required === undefined) throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: `it requires "${other}", which is not installed` })
+    place(required, byName, done, [...path, name])
+  }
+  done.add(one)
+}

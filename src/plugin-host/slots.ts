@@ -1,0 +1,41 @@
+import type { PluginApi, Slot } from '../plugin.ts'
+
+interface Owner {
+  readonly slots: unknown[]
+}
+
+/**
+ * Places for plugin state on exchanges and sessions. The n-th slot of a plugin keeps its place across generations,
+ * so that a session survives a reload with what its plugins know of it.
+ */
+export class SlotTable {
+  readonly #places = new Map<string, number>()
+
+  /** The slot makers for one plugin's setup. */
+  of(plugin: string): PluginApi['slot'] {
+    let made = 0
+    const next = <K extends Owner, T>(init: (owner: K) => T): Slot<K, T> => slot(this.#place(JSON.stringify([plugin, made++])), init)
+    return Object.freeze({ exchange: next, session: next })
+  }
+
+  #place(key: string): number {
+    let place = this.#places.get(key)
+    if (place === undefined) {
+      place = this.#places.size
+      this.#places.set(key, place)
+    }
+    return place
+  }
+}
+
+function slot<K extends Owner, T>(place: number, init: (owner: K) => T): Slot<K, T> {
+  return {
+    get(owner) {
+      owner.slots[place] ??= init(owner)
+      return owner.slots[place] as T
+    },
+    set(owner, value) {
+      owner.slots[place] = value
+    },
+  }
+}

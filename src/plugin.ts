@@ -1,0 +1,96 @@
+/**
+ * All that a plugin author needs.
+ *
+ * ```ts
+ * import { refuse, type Plugin } from 'tapgate/plugin'
+ *
+ * const plugin: Plugin<{ words: string[] }> = {
+ *   name: 'no-words',
+ *   setup({ options, hooks }) {
+ *     hooks.request.tap({ methods: ['tools/call'] }, exchange =>
+ *       options.words.includes(String(exchange.params?.name)) ? refuse(-32602, 'that tool is not for you') : undefined,
+ *     )
+ *   },
+ * }
+ * export default plugin
+ * ```
+ */
+import type { Answer, Clock, Exchange, Log, Session } from './core/ports.ts'
+import type { Config } from './config/config.gen.ts'
+import type { PluginHooks } from './hooks/hooks.ts'
+import type { JsonObject } from './protocol/jsonrpc.ts'
+import { Payload } from './protocol/payload.ts'
+import { rpcError } from './protocol/rpc-error.ts'
+
+/** State of one plugin on one exchange or session, without a bag of strings. */
+export interface Slot<K, T> {
+  /** The state, made by the slot's `init` on first use. */
+  get(owner: K): T
+  set(owner: K, value: T): void
+}
+
+/** What `setup` gets. */
+export interface PluginApi<Options = unknown> {
+  /** The section's or `plugins.<name>.options`' value, validated against the plugin's schema. */
+  readonly options: Options
+  /** The whole configuration, frozen. */
+  readonly config: Config
+  /** The hooks; tapping ends when `setup` has returned. */
+  readonly hooks: PluginHooks
+  readonly log: Log
+  readonly clock: Clock
+  /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
+  readonly slot: {
+    exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>
+    session<T>(init: (session: Session) => T): Slot<Session, T>
+  }
+}
+
+/** A plugin: a name and a setup that taps hooks. */
+export interface Plugin<Options = unknown> {
+  /** Unique among the installed plugins; `before` and logs use it. */
+  readonly name: string
+  /** First-party plugins only: the config keys that install it. */
+  readonly claims?: {
+    /** A top-level key. */
+    readonly section?: keyof Config
+    /** Keys of any upstream. */
+    readonly upstream?: readonly string[]
+    /** Installed whatever the config says. */
+    readonly always?: boolean
+  }
+  /** JSON Schema (draft-07) of `options`; without one, anything goes. */
+  readonly schema?: JsonObject
+  /** Plugins that must be installed too, and are set up first. */
+  readonly requires?: readonly string[]
+  /** Reads its options once, prepares its look-ups, taps. A throw or rejection stops the start. */
+  setup(api: PluginApi<Options>): void | Promise<void>
+}
+
+/** Gives a plugin its types without a cast. */
+export function definePlugin<Options>(plugin: Plugin<Options>): Plugin<Options> {
+  return plugin
+}
+
+/** An answer that refuses. Use −32602 for what the caller did wrong; the range −32000…−32099 is the protocol's. */
+export function refuse(code: number, message: string, data?: unknown): Answer {
+  return { error: rpcError(code, message, data) }
+}
+
+/** An answer of the plugin's own making: the `result` of the method. */
+export function answer(result: JsonObject): Answer {
+  return { result: Payload.of(result) }
+}
+
+export { ANONYMOUS, principalKey } from './core/principal.ts'
+export { gatewayError, GatewayError } from './errors.ts'
+export { globs } from './util/globs.ts'
+export { parseDuration, parseSize } from './util/units.ts'
+export { Payload } from './protocol/payload.ts'
+export { RPC } from './protocol/rpc-error.ts'
+export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
+export { isObject, type JsonObject } from './protocol/jsonrpc.ts'
+export type * from './core/ports.ts'
+export type { CatalogEntry, CatalogView } from './core/catalog-entry.ts'
+export type { NotificationContext, Stage, TapOptions } from './hooks/kinds.ts'
+export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

@@ -1,0 +1,98 @@
+import type { Payload } from '../payload.ts'
+import { editObject, isObject, type JsonObject } from '../jsonrpc.ts'
+import { METHODS } from '../methods.ts'
+import { META } from '../names.ts'
+import { RPC, rpcError, type RpcError } from '../rpc-error.ts'
+
+/** What a modern request says of its client. */
+export interface ModernClient {
+  readonly info: JsonObject
+  readonly capabilities: JsonObject
+  readonly logLevel: string | undefined
+}
+
+const NONE: ReadonlySet<string> = new Set()
+const RESULT_TYPE = Buffer.from('"resultType"')
+
+/** A result as a modern client reads it. Modern results pass as the bytes they came in. */
+export function toModernResult(payload: Payload, method: string): Buffer {
+  const bytes = payload.bytes()
+  if (payload.era === 'modern') return bytes
+  const known = bytes.includes(RESULT_TYPE) || bytes.includes('"ttlMs"') ? payload.value() : undefined
+  return editObject(bytes, NONE, missingMembers(method, known))
+}
+
+/** A result without freshness is stale at once and private (2026-07-28, caching). */
+function missingMembers(method: string, known: JsonObject | undefined): string {
+  const members: string[] = []
+  if (known?.resultType === undefined) members.push('"resultType":"complete"')
+  if (METHODS.get(method)?.cacheable === true) {
+    if (known?.ttlMs === undefined) members.push('"ttlMs":0')
+    if (known?.cacheScope === undefined) members.push('"cacheScope":"private"')
+  }
+  return members.join(',')
+}
+
+/** Parameters as a modern server reads them: with the envelope of this client, and our progress token. */
+export function toModernParams(
+  params: JsonObject | undefined,
+  client: ModernClient,
+  version: string,
+  progressToken: number | undefined,
+): JsonObject {
+  const meta: JsonObject = {
+    ...(isObject(params?._meta) ? params._meta : undefined),
+    [META.protocolVersion]: version,
+    [META.clientInfo]: client.info,
+    [META.clientCapabilities]: client.capabilities,
+  }
+  delete meta.progressToken
+  delete meta[META.logLevel]
+  if (progressToken !== undefined) meta.progressToken = progressToken
+  if (client.logLevel !== undefined) meta[META.logLevel] = client.logLevel
+  return { ...params, _meta: meta }
+}
+
+/** An error as a modern client reads it. Implementation codes of old servers mean nothing here. */
+export function toModernError(error: RpcError): RpcError {
+  if (error.code === RPC.legacyNoResource) return { ...error, code: RPC.invalidParams }
+  if (error.code <= -32000 && error.code >= -32019) {
+    return rpcError(RPC.internal, error.message, { upstream: { code: error.code, data: error.data } })
+  }
+  return error
+}
+
+/** A notification of a `subscriptions/listen` stream, stamped with the id of the listen. */
+export function stampSubscription(params: JsonObject | undefined, listenId: string | number): JsonObject {
+  const meta = isObject(params?._meta) ? params._meta : {}
+  return { ...params, _meta: { ...meta, [META.subscriptionId]: listenId } }
+}
+
+/** What is wrong with the `_meta` envelope of a modern request; undefined when nothing is. */
+export function envelopeProblem(params: JsonObject | undefined): RpcError | undefined {
+  const meta = params?._meta
+  if (!isObject(meta)) return rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
+  const capabilities = meta[META.clientCapabilities]
+  if (typeof meta[META.protocolVersion] !== 'string') return missing(META.protocolVersion)
+  if (!isObject(capabilities)) return missing(META.clientCapabilities)
+  const info = meta[META.clientInfo]
+  if (info !== undefined && !isObject(info)) return rpcError(RPC.invalidParams, `Invalid params: _meta["${META.clientInfo}"] must be an object`)
+  const level = meta[META.logLevel]
+  if (level !== undefined && !LOG_LEVELS.includes(level as string)) {
+    return rpcError(RPC.invalidParams, `Invalid params: _meta["${META.logLevel}"] must be one of ${LOG_LEVELS.join(', ')}`)
+  }
+  return undefined
+}
+
+function missing(key: string): RpcError {
+  return rpcError(RPC.invalidParams, `Invalid params: _meta["${key}"] is missing or malformed`)
+}
+
+/** RFC 5424 severities, least severe first. */
+export const LOG_LEVELS: readonly string[] = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+
+/** Whether a log message of this level is wanted by who asked for `wanted` and worse. */
+export function isLoud(level: unknown, wanted: string): boolean {
+  const index = LOG_LEVELS.indexOf(String(level))
+  return index < 0 || index >= LOG_LEVELS.indexOf(wanted)
+}

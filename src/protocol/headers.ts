@@ -1,0 +1,150 @@
+import { isObject, type JsonObject } from './jsonrpc.ts'
+import { METHODS } from './methods.ts'
+import { HEADER, META } from './names.ts'
+import { RPC, rpcError, type RpcError } from './rpc-error.ts'
+
+const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/
+const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** A value as `Mcp-Name` and `Mcp-Param-*` carry it: plain where it can be, else base64 in its sentinel. */
+export function encodeHeaderValue(value: string): string {
+  if (PLAIN.test(value) && !ENCODED.test(value)) return value
+  return `=?base64?${Buffer.from(value, 'utf8').toString('base64')}?=`
+}
+
+/** The reverse; undefined when the base64 is broken. */
+export function decodeHeaderValue(value: string): string | undefined {
+  const match = ENCODED.exec(value)
+  if (match === null) return value
+  const bytes = Buffer.from(match[1] ?? '', 'base64')
+  return bytes.toString('base64') === match[1] ? bytes.toString('utf8') : undefined
+}
+
+/** What `Mcp-Name` must say for a request; undefined for methods that have no such header. */
+export function nameOf(method: string, params: JsonObject | undefined): string | undefined {
+  const target = method.startsWith('tasks/') ? 'taskId' : METHODS.get(method)?.target
+  if (target === undefined || target === 'ref') return undefined
+  const name = params?.[target]
+  return typeof name === 'string' ? name : undefined
+}
+
+/** The standard headers of a modern request (2026-07-28, Streamable HTTP). */
+export function standardHeaders(method: string, params: JsonObject | undefined, version: string): Record<string, string> {
+  const headers: Record<string, string> = { [HEADER.version]: version, [HEADER.method]: method }
+  const name = nameOf(method, params)
+  if (name !== undefined) headers[HEADER.name] = encodeHeaderValue(name)
+  return headers
+}
+
+/** Where the headers of a modern request contradict its body; undefined when they agree. */
+export function headerMismatch(
+  headers: Readonly<Record<string, string | undefined>>,
+  method: string,
+  params: JsonObject | undefined,
+): RpcError | undefined {
+  const meta = params?._meta
+  const version = isObject(meta) ? meta[META.protocolVersion] : undefined
+  return (
+    compare(HEADER.version, headers[HEADER.version], version) ??
+    compare(HEADER.method, headers[HEADER.method], method) ??
+    compareName(headers[HEADER.name], method, params)
+  )
+}
+
+function compareName(header: string | undefined, method: string, params: JsonObject | undefined): RpcError | undefined {
+  const name = nameOf(method, params)
+  if (name === undefined) return undefined
+  return compare(HEADER.name, header === undefined ? undefined : (decodeHeaderValue(header.trim()) ?? ''), name)
+}
+
+function compare(header: string, value: string | undefined, expected: unknown): RpcError | undefined {
+  const name = TITLES[header] ?? header
+  if (value === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${name} is missing`)
+  if (value.trim() === expected) return undefined
+  return rpcError(RPC.headerMismatch, `Header mismatch: ${name} header value '${value.trim()}' does not match body value '${String(expected)}'`)
+}
+
+const TITLES: Readonly<Record<string, string>> = {
+  [HEADER.version]: 'MCP-Protocol-Version',
+  [HEADER.method]: 'Mcp-Method',
+  [HEADER.name]: 'Mcp-Name',
+}
+
+/** A tool parameter that is mirrored in a header: its path in the arguments and the header's suffix. */
+export interface ParamHeader {
+  readonly path: readonly string[]
+  readonly header: string
+}
+
+/**
+ * The `x-mcp-header` annotations of a tool's input schema, or undefined when one is invalid – HTTP clients must
+ * then drop the tool (2026-07-28, Streamable HTTP, custom headers).
+ */
+export function paramHeaders(schema: unknown): readonly ParamHeader[] | undefined {
+  const found: ParamHeader[] = []
+  const seen = new Set<string>()
+  return collect(schema, [], found, seen) ? found : undefined
+}
+
+function collect(schema: unknown, path: readonly string[], found: ParamHeader[], seen: Set<string>): boolean {
+  if (!isObject(schema) || path.length > 16) return true
+  const properties = isObject(schema.properties) ? schema.properties : {}
+  for (const key of Object.keys(properties)) {
+    const property = properties[key]
+    if (!isObject(property)) continue
+    const here = [...path, key]
+    if ('x-mcp-header' in property) {
+      const header = property['x-mcp-header']
+      if (!isHeaderName(header) || seen.has(header.toLowerCase()) || !isHeaderType(property.type)) return false
+      seen.add(header.toLowerCase())
+      found.push({ path: here, header })
+    }
+    if (!collect(property, here, found, seen)) return false
+  }
+  return true
+}
+
+function isHeaderName(value: unknown): value is string {
+  return typeof value === 'string' && TOKEN.test(value)
+}
+
+function isHeaderType(type: unknown): boolean {
+  return type === 'string' || type === 'integer' || type === 'boolean'
+}
+
+/** The `Mcp-Param-*` headers of a call, as lower-case names. Null and absent values have none. */
+export function paramHeaderValues(annotations: readonly ParamHeader[], args: unknown): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const { path, header } of annotations) {
+    const value = path.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), args)
+    if (value !== undefined && value !== null) headers[HEADER.param + header.toLowerCase()] = encodeHeaderValue(String(value))
+  }
+  return headers
+}
+
+/** Where a client's `Mcp-Param-*` headers contradict the arguments. Headers no schema claims are none of our business. */
+export function paramMismatch(
+  annotations: readonly ParamHeader[],
+  headers: Readonly<Record<string, string | undefined>>,
+  args: unknown,
+): RpcError | undefined {
+  const expected = paramHeaderValues(annotations, args)
+  for (const { header } of annotations) {
+    const name = HEADER.param + header.toLowerCase()
+    const given = headers[name]
+    const wanted = expected[name]
+    if (given === undefined && wanted === undefined) continue
+    const title = `Mcp-Param-${header}`
+    if (given === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${title} is missing`)
+    if (wanted === undefined || !sameValue(decodeHeaderValue(given.trim()), decodeHeaderValue(wanted))) {
+      return rpcError(RPC.headerMismatch, `Header mismatch: ${title} does not match the argument`)
+    }
+  }
+  return undefined
+}
+
+function sameValue(given: string | undefined, wanted: string | undefined): boolean {
+  if (given === undefined || wanted === undefined) return false
+  return given === wanted || (/^-?\d+(\.0+)?$/.test(given) && /^-?\d+$/.test(wanted) && Number(given) === Number(wanted))
+}

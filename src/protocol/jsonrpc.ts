@@ -1,0 +1,197 @@
+import { isUtf8 } from 'node:buffer'
+import { Payload } from './payload.ts'
+import { RPC, rpcError, type RpcError } from './rpc-error.ts'
+import { scanObject, ScanError } from './scan.ts'
+import type { Era } from './versions.ts'
+
+export type RpcId = string | number
+export type JsonObject = { [key: string]: unknown }
+
+export interface RpcRequest {
+  readonly kind: 'request'
+  readonly id: RpcId
+  readonly method: string
+  readonly params: JsonObject | undefined
+}
+export interface RpcNotification {
+  readonly kind: 'notification'
+  readonly method: string
+  readonly params: JsonObject | undefined
+}
+export interface RpcResponse {
+  readonly kind: 'response'
+  /** null where the peer could not read our id. */
+  readonly id: RpcId | null
+  readonly result: Payload | undefined
+  /** The modern `resultType` when the result has one; absent means complete. */
+  readonly resultType: string | undefined
+  readonly error: RpcError | undefined
+}
+/** What is no message: the error to answer with, and the id where it could be read. */
+export interface Malformed {
+  readonly kind: 'malformed'
+  readonly id: RpcId | null
+  readonly error: RpcError
+}
+export type Message = RpcRequest | RpcNotification | RpcResponse | Malformed
+
+type Span = readonly [start: number, end: number]
+
+/**
+ * Reads one JSON-RPC message under the strict envelope: UTF-8, one object, depth ≤ 64, no envelope key twice,
+ * `"jsonrpc": "2.0"`, an id that is a string or a number. A result stays bytes.
+ */
+export function parseMessage(bytes: Buffer, era?: Era): Message {
+  if (!isUtf8(bytes)) return malformed(RPC.parse, 'Parse error: the text is not UTF-8')
+  try {
+    return interpret(bytes, spansOf(bytes), era)
+  } catch (error) {
+    if (error instanceof ScanError) return malformed(isValidJson(bytes) ? RPC.invalidRequest : RPC.parse, `${isValidJson(bytes) ? 'Invalid request' : 'Parse error'}: ${error.message}`)
+    if (error instanceof SyntaxError) return malformed(RPC.parse, 'Parse error: the text is not JSON')
+    throw error
+  }
+}
+
+/** Whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
+export function isBatch(bytes: Buffer): boolean {
+  for (const byte of bytes) {
+    if (byte > 0x20) return byte === 0x5b
+  }
+  return false
+}
+
+/** The message that answers a request with a result, the result's bytes spliced in as they are. */
+export function encodeResult(id: RpcId, result: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`), result, CLOSE])
+}
+
+const CLOSE = Buffer.from('}')
+
+export function encodeError(id: RpcId | null, error: RpcError): string {
+  return `{"jsonrpc":"2.0","id":${id === null ? 'null' : encodeId(id)},"error":${JSON.stringify(error)}}`
+}
+
+export function encodeRequest(id: RpcId, method: string, params: JsonObject | undefined): string {
+  const tail = params === undefined ? '' : `,"params":${JSON.stringify(params)}`
+  return `{"jsonrpc":"2.0","id":${encodeId(id)},"method":${JSON.stringify(method)}${tail}}`
+}
+
+export function encodeNotification(method: string, params: JsonObject | undefined): string {
+  const tail = params === undefined ? '' : `,"params":${JSON.stringify(params)}`
+  return `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${tail}}`
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function encodeId(id: RpcId): string {
+  return typeof id === 'number' ? String(id) : JSON.stringify(id)
+}
+
+const ENVELOPE = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
+
+function spansOf(bytes: Buffer): Map<string, Span> {
+  const spans = new Map<string, Span>()
+  scanObject(bytes, 0, bytes.length, (keyStart, keyEnd, start, end) => {
+    const key = keyText(bytes, keyStart, keyEnd)
+    if (!ENVELOPE.has(key)) return
+    if (spans.has(key)) throw new ScanError(`"${key}" stands twice in the envelope`)
+    spans.set(key, [start, end])
+  })
+  return spans
+}
+
+function keyText(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('latin1', start, end)
+  return text.includes('\\') ? (JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string) : text
+}
+
+function interpret(bytes: Buffer, spans: Map<string, Span>, era: Era | undefined): Message {
+  const id = readId(bytes, spans.get('id'))
+  const known = id ?? null
+  if (read(bytes, spans.get('jsonrpc')) !== '2.0') return malformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', known)
+  if (spans.has('method')) return interpretCall(bytes, spans, id)
+  return interpretResponse(bytes, spans, known, era)
+}
+
+function interpretCall(bytes: Buffer, spans: Map<string, Span>, id: RpcId | null | undefined): Message {
+  // The whole text is parsed, so that what lies outside the spans is proven to be JSON too.
+  const { method, params } = JSON.parse(bytes.toString('utf8')) as { method: unknown; params: unknown }
+  const known = id ?? null
+  if (spans.has('result') || spans.has('error')) return malformed(RPC.invalidRequest, 'Invalid request: both a call and a response', known)
+  if (typeof method !== 'string') return malformed(RPC.invalidRequest, 'Invalid request: "method" must be a string', known)
+  if (params !== undefined && !isObject(params)) return malformed(RPC.invalidRequest, 'Invalid request: "params" must be an object', known)
+  if (!spans.has('id')) return { kind: 'notification', method, params }
+  if (id === null || id === undefined) return malformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
+  return { kind: 'request', id, method, params }
+}
+
+function interpretResponse(bytes: Buffer, spans: Map<string, Span>, id: RpcId | null, era: Era | undefined): Message {
+  const result = spans.get('result')
+  const error = spans.get('error')
+  if ((result === undefined) === (error === undefined)) {
+    return malformed(RPC.invalidRequest, 'Invalid request: neither a call nor a response', id)
+  }
+  if (error !== undefined) return { kind: 'response', id, result: undefined, resultType: undefined, error: asError(read(bytes, error)) }
+  const [start, end] = result as Span
+  if (bytes[start] !== 0x7b) return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
+  const slice = bytes.subarray(start, end)
+  const resultType = era === 'legacy' ? undefined : resultTypeOf(slice)
+  return { kind: 'response', id, result: Payload.raw(slice, era), resultType, error: undefined }
+}
+
+const RESULT_TYPE = Buffer.from('"resultType"')
+
+function resultTypeOf(result: Buffer): string | undefined {
+  if (!result.includes(RESULT_TYPE)) return undefined
+  let found: unknown
+  scanObject(result, 0, result.length, (keyStart, keyEnd, start, end) => {
+    if (keyText(result, keyStart, keyEnd) === 'resultType') found = read(result, [start, end])
+  })
+  return typeof found === 'string' ? found : undefined
+}
+
+function readId(bytes: Buffer, span: Span | undefined): RpcId | null | undefined {
+  const id = read(bytes, span)
+  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : id === null ? null : undefined
+}
+
+function read(bytes: Buffer, span: Span | undefined): unknown {
+  return span === undefined ? undefined : (JSON.parse(bytes.toString('utf8', span[0], span[1])) as unknown)
+}
+
+function asError(value: unknown): RpcError {
+  if (isObject(value) && typeof value.code === 'number' && typeof value.message === 'string') return value as unknown as RpcError
+  return rpcError(RPC.internal, 'the server answered with an error of no known shape', value)
+}
+
+function isValidJson(bytes: Buffer): boolean {
+  try {
+    JSON.parse(bytes.toString('utf8'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+function malformed(code: number, message: string, id: RpcId | null = null): Malformed {
+  return { kind: 'malformed', id, error: rpcError(code, message) }
+}
+
+/** The members of an object's JSON text: drops some, puts others first. Everything else stays as it came. */
+export function editObject(object: Buffer, drop: ReadonlySet<string>, add: string): Buffer {
+  const kept: Buffer[] = []
+  scanObject(object, 0, object.length, (keyStart, keyEnd, _start, end) => {
+    if (!drop.has(keyText(object, keyStart, keyEnd))) kept.push(object.subarray(keyStart - 1, end))
+  })
+  const parts: Buffer[] = [Buffer.from(`{${add}`)]
+  kept.forEach((member, index) => {
+    if (index > 0 || add !== '') parts.push(COMMA)
+    parts.push(member)
+  })
+  parts.push(CLOSE)
+  return Buffer.concat(parts)
+}
+
+const COMMA = Buffer.from(',')

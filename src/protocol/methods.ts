@@ -1,0 +1,75 @@
+import type { Era } from './versions.ts'
+
+/** The four kinds of thing a server offers by list. */
+export type Kind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
+
+interface MethodRow {
+  /** Eras that have it; both when absent. */
+  readonly era?: Era
+  /** Who answers: the gateway, every upstream that has it, or the one that owns the name. */
+  readonly to: 'gateway' | 'list' | 'owner'
+  /** The kind of thing it lists or addresses. */
+  readonly kind?: Kind
+  /** The parameter that names its target. */
+  readonly target?: 'name' | 'uri' | 'ref'
+  /** The server capability it needs. */
+  readonly capability?: string
+  /** Whether its modern result carries `ttlMs` and `cacheScope` (2026-07-28, caching). */
+  readonly cacheable?: boolean
+}
+
+/** Every client method we know. What is not here passes through untouched where there is one place for it to go. */
+export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow>([
+  ['initialize', { to: 'gateway', era: 'legacy' }],
+  ['ping', { to: 'gateway', era: 'legacy' }],
+  ['logging/setLevel', { to: 'gateway', era: 'legacy', capability: 'logging' }],
+  ['server/discover', { to: 'gateway', era: 'modern', cacheable: true }],
+  ['subscriptions/listen', { to: 'gateway', era: 'modern' }],
+  ['tools/list', { to: 'list', kind: 'tools', capability: 'tools', cacheable: true }],
+  ['tools/call', { to: 'owner', kind: 'tools', target: 'name', capability: 'tools' }],
+  ['prompts/list', { to: 'list', kind: 'prompts', capability: 'prompts', cacheable: true }],
+  ['prompts/get', { to: 'owner', kind: 'prompts', target: 'name', capability: 'prompts' }],
+  ['resources/list', { to: 'list', kind: 'resources', capability: 'resources', cacheable: true }],
+  ['resources/templates/list', { to: 'list', kind: 'resourceTemplates', capability: 'resources', cacheable: true }],
+  ['resources/read', { to: 'owner', kind: 'resources', target: 'uri', capability: 'resources', cacheable: true }],
+  ['resources/subscribe', { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' }],
+  ['resources/unsubscribe', { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' }],
+  ['completion/complete', { to: 'owner', target: 'ref', capability: 'completions' }],
+])
+
+interface ListRow {
+  readonly method: string
+  /** The member of the result that holds the entries. */
+  readonly member: Kind
+  /** The member of an entry that identifies it. */
+  readonly key: 'name' | 'uri' | 'uriTemplate'
+  readonly capability: 'tools' | 'prompts' | 'resources'
+  readonly changed: string
+}
+
+/** How each kind is listed. */
+export const LISTS: Readonly<Record<Kind, ListRow>> = {
+  tools: { method: 'tools/list', member: 'tools', key: 'name', capability: 'tools', changed: 'notifications/tools/list_changed' },
+  prompts: { method: 'prompts/list', member: 'prompts', key: 'name', capability: 'prompts', changed: 'notifications/prompts/list_changed' },
+  resources: { method: 'resources/list', member: 'resources', key: 'uri', capability: 'resources', changed: 'notifications/resources/list_changed' },
+  resourceTemplates: {
+    method: 'resources/templates/list',
+    member: 'resourceTemplates',
+    key: 'uriTemplate',
+    capability: 'resources',
+    changed: 'notifications/resources/list_changed',
+  },
+}
+
+export const KINDS: readonly Kind[] = ['tools', 'prompts', 'resources', 'resourceTemplates']
+
+/** Whether a client of this era may call it: what an era removed is an unknown method there. */
+export function existsIn(method: string, era: Era): boolean {
+  const row = METHODS.get(method)
+  return row?.era === undefined || row.era === era
+}
+
+/** The kinds that a `list_changed` notification is about. */
+export function kindsChangedBy(notification: string): readonly Kind[] {
+  return KINDS.filter(kind => LISTS[kind].changed === notification)
+}

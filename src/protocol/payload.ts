@@ -1,0 +1,43 @@
+import type { JsonObject } from './jsonrpc.ts'
+import type { Era } from './versions.ts'
+
+/**
+ * A result that may still be the bytes it came in. `value()` parses on first use, `bytes()` writes on first use;
+ * a result that nobody reads is never parsed. Never mutate what `value()` returns: make a new Payload.
+ *
+ * ```ts
+ * const shout = Payload.of({ ...payload.value(), loud: true }, payload.era)
+ * ```
+ */
+export class Payload {
+  /** The era whose wire form it is in; undefined for results of our own making, which fit both. */
+  readonly era: Era | undefined
+  #bytes: Buffer | undefined
+  #value: JsonObject | undefined
+
+  private constructor(bytes: Buffer | undefined, value: JsonObject | undefined, era: Era | undefined) {
+    this.#bytes = bytes
+    this.#value = value
+    this.era = era
+  }
+
+  /** A result as received: the JSON text of one object. */
+  static raw(bytes: Buffer, era?: Era): Payload {
+    return new Payload(bytes, undefined, era)
+  }
+
+  /** A result of our own making. */
+  static of(value: JsonObject, era?: Era): Payload {
+    return new Payload(undefined, value, era)
+  }
+
+  value(): JsonObject {
+    this.#value ??= JSON.parse((this.#bytes as Buffer).toString('utf8')) as JsonObject
+    return this.#value
+  }
+
+  bytes(): Buffer {
+    this.#bytes ??= Buffer.from(JSON.stringify(this.#value))
+    return this.#bytes
+  }
+}

@@ -1,0 +1,123 @@
+/** Deepest nesting of a message, ours included. */
+export const MAX_DEPTH = 64
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const COMMA = 0x2c
+const COLON = 0x3a
+/** How far a string is walked byte by byte before the native search takes over. */
+const WALK = 48
+
+/** What `scanObject` says of bytes it will not accept. */
+export class ScanError extends Error {
+  override readonly name = 'ScanError'
+}
+
+/** Called with the place of a member's key (quotes excluded) and of its value. */
+export type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void
+
+/**
+ * Walks the members of the JSON object that fills `bytes` between `start` and `end`, without parsing a value.
+ * Checks brackets and depth on the way, nothing else.
+ * @throws ScanError when the bytes are no object, or nest deeper than 64.
+ */
+export function scanObject(bytes: Buffer, start: number, end: number, visit: VisitMember): void {
+  let at = skipSpace(bytes, start, end)
+  if (bytes[at] !== OPEN_OBJECT) throw new ScanError('not a JSON object')
+  at = skipSpace(bytes, at + 1, end)
+  if (bytes[at] === CLOSE_OBJECT && at < end) return endOfInput(bytes, at + 1, end)
+  for (;;) {
+    if (bytes[at] !== QUOTE || at >= end) throw new ScanError('expected a member name')
+    const keyStart = at + 1
+    at = skipString(bytes, at, end)
+    const keyEnd = at - 1
+    at = skipSpace(bytes, at, end)
+    if (bytes[at] !== COLON || at >= end) throw new ScanError('expected ":"')
+    const valueStart = skipSpace(bytes, at + 1, end)
+    const valueEnd = skipValue(bytes, valueStart, end)
+    visit(keyStart, keyEnd, valueStart, valueEnd)
+    at = skipSpace(bytes, valueEnd, end)
+    if (bytes[at] === CLOSE_OBJECT && at < end) return endOfInput(bytes, at + 1, end)
+    if (bytes[at] !== COMMA || at >= end) throw new ScanError('expected "," or "}"')
+    at = skipSpace(bytes, at + 1, end)
+  }
+}
+
+function endOfInput(bytes: Buffer, at: number, end: number): void {
+  if (skipSpace(bytes, at, end) < end) throw new ScanError('text after the message')
+}
+
+/** The index of the first byte from `at` on that is not white space. */
+export function skipSpace(bytes: Buffer, at: number, end: number): number {
+  while (at < end) {
+    const byte = bytes[at]
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
+    at++
+  }
+  return at
+}
+
+function skipValue(bytes: Buffer, at: number, end: number): number {
+  const first = bytes[at]
+  if (at >= end) throw new ScanError('the message ends early')
+  if (first === QUOTE) return skipString(bytes, at, end)
+  if (first === OPEN_OBJECT || first === OPEN_ARRAY) return skipNested(bytes, at, end)
+  const start = at
+  while (at < end && !endsScalar(bytes[at])) at++
+  if (at === start) throw new ScanError('expected a value')
+  return at
+}
+
+function endsScalar(byte: number | undefined): boolean {
+  return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || (byte !== undefined && byte <= 0x20)
+}
+
+/** The stack of open brackets; one for all, as scanning never yields. The envelope itself is level 1. */
+const open = new Uint8Array(MAX_DEPTH + 1)
+
+function skipNested(bytes: Buffer, at: number, end: number): number {
+  let depth = 1
+  while (at < end) {
+    const byte = bytes[at] as number
+    if (byte === QUOTE) {
+      at = skipString(bytes, at, end)
+      continue
+    }
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      if (++depth > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`)
+      open[depth] = byte + 2
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (open[depth] !== byte) throw new ScanError('brackets do not match')
+      if (--depth === 1) return at + 1
+    }
+    at++
+  }
+  throw new ScanError('the message ends early')
+}
+
+function skipString(bytes: Buffer, at: number, end: number): number {
+  let from = at + 1
+  for (;;) {
+    const stop = Math.min(end, from + WALK)
+    while (from < stop) {
+      const byte = bytes[from]
+      if (byte === QUOTE) return from + 1
+      from += byte === BACKSLASH ? 2 : 1
+    }
+    if (from >= end) throw new ScanError('a string does not end')
+    const quote = bytes.indexOf(QUOTE, from)
+    if (quote < 0 || quote >= end) throw new ScanError('a string does not end')
+    if (!isEscaped(bytes, from, quote)) return quote + 1
+    from = quote + 1
+  }
+}
+
+function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
+  let slashes = 0
+  while (quote - 1 - slashes >= from && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
+  return slashes % 2 === 1
+}

@@ -1,0 +1,247 @@
+import type { Answer, Ask, AskReply, Call, Exchange, Log, Notification, ServerSide } from '../core/ports.ts'
+import { gatewayError, reasonOf } from '../errors.ts'
+import {
+  encodeError,
+  encodeNotification,
+  encodeResult,
+  isObject,
+  parseMessage,
+  type JsonObject,
+  type Malformed,
+  type RpcId,
+  type RpcNotification,
+  type RpcRequest,
+  type RpcResponse,
+} from '../protocol/jsonrpc.ts'
+import { META } from '../protocol/names.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { answerOf, cancelled } from './answer.ts'
+import { Drops } from './drops.ts'
+import { clientToken, isGlobal, outboundParams, withoutSubscription } from './outbound.ts'
+import { Pending, type Wire, type WireEvents } from './wire.ts'
+
+/** What a link needs from its upstream. */
+export interface LinkHost {
+  readonly name: string
+  readonly log: Log
+  notify(notification: Notification): void
+  ask(ask: Ask, exchange: Exchange | undefined): Promise<AskReply>
+  /** The link is of no more use. Calls that are under way over HTTP still end by themselves. */
+  closed(link: Link, why: string): void
+}
+
+/** A subscription that stays open on a link. */
+export interface Subscription {
+  readonly ended: Promise<RpcResponse>
+  end(): void
+}
+
+/** Asks of a server that wait for their reply at once; more are refused. */
+const MAX_ASKS = 64
+/** Requests that wait for their answer at once; more fail at once. */
+const MAX_PENDING = 10_000
+const ASKS: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
+
+/** One live connection to a server: matches answers to requests, and sends everything else where it belongs. */
+export class Link implements WireEvents {
+  readonly wire: Wire
+  /** What the server said of itself; undefined until the handshake is done. */
+  server: ServerSide | undefined = undefined
+  /** Why it closed; undefined while it is open. */
+  closedBecause: string | undefined = undefined
+  readonly #host: LinkHost
+  readonly #drops: Drops
+  readonly #pending = new Map<RpcId, Pending>()
+  #lastId = 0
+  #asks = 0
+
+  constructor(host: LinkHost, connect: (events: WireEvents) => Wire) {
+    this.#host = host
+    this.#drops = new Drops(host.log)
+    this.wire = connect(this)
+  }
+
+  /** Passes a client's call to the server. Rejects with a GatewayError when it could not be asked. */
+  async call(call: Call): Promise<Answer> {
+    const response = await new Promise<RpcResponse>((resolve, reject) => {
+      const pending = new Pending(++this.#lastId, call.method, call, resolve, reject)
+      pending.takeBack = call.onCancel(reason => this.#cancel(pending, reason))
+      if (!pending.open) return
+      this.#request(pending, outboundParams(call, this.server, pending.id as number))
+    })
+    return answerOf(response)
+  }
+
+  /** A request of our own, such as the handshake. */
+  ask(method: string, params: JsonObject | undefined, id: RpcId = ++this.#lastId): Promise<RpcResponse> {
+    return new Promise((resolve, reject) => {
+      this.#request(new Pending(id, method, undefined, resolve, reject), params)
+    })
+  }
+
+  /** A request of our own that is answered with notifications, and with a result only when it ends. */
+  subscribe(method: string, params: JsonObject, hear: (notification: Notification) => void): Subscription {
+    let pending: Pending | undefined
+    const ended = new Promise<RpcResponse>((resolve, reject) => {
+      pending = new Pending(++this.#lastId, method, undefined, resolve, reject)
+      pending.hear = hear
+      this.#request(pending, params)
+    })
+    return { ended, end: () => pending !== undefined && this.#cancel(pending, 'no longer needed') }
+  }
+
+  notify(method: string, params?: JsonObject): Promise<void> {
+    return this.wire.send(encodeNotification(method, params))
+  }
+
+  opened(server: ServerSide): void {
+    this.server = server
+    this.wire.opened(server)
+  }
+
+  /** Ends the link; whoever still waits for an answer is told why. */
+  close(why: string): Promise<void> {
+    this.closedBecause ??= why
+    this.#failAll(why)
+    return this.wire.close()
+  }
+
+  closed(why: string): void {
+    if (this.closedBecause !== undefined) return
+    this.closedBecause = why
+    if (!this.wire.streams) this.#failAll(why)
+    this.#host.closed(this, why)
+  }
+
+  failed(pending: Pending, error: Error): void {
+    if (!pending.open) return
+    this.#forget(pending)
+    pending.reject(error)
+  }
+
+  received(bytes: Buffer, of: Pending | undefined): void {
+    const message = parseMessage(bytes, this.server?.era)
+    if (message.kind === 'response') this.#answered(message, of)
+    else if (message.kind === 'notification') this.#told(message, of)
+    else if (message.kind === 'request') this.#asked(message, of)
+    else this.#malformed(message, bytes, of)
+  }
+
+  #request(pending: Pending, params: JsonObject | undefined): void {
+    try {
+      if (this.closedBecause !== undefined) throw this.#closedError(this.closedBecause)
+      if (this.#pending.size >= MAX_PENDING) {
+        throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why: `${MAX_PENDING} calls wait for it already` })
+      }
+      this.#pending.set(pending.id, pending)
+      this.wire.request(pending, params)
+    } catch (error) {
+      this.#forget(pending)
+      pending.reject(error instanceof Error ? error : new Error(reasonOf(error)))
+    }
+  }
+
+  #forget(pending: Pending): void {
+    pending.open = false
+    pending.takeBack?.()
+    if (this.#pending.get(pending.id) === pending) this.#pending.delete(pending.id)
+  }
+
+  #cancel(pending: Pending, reason: string): void {
+    if (!pending.open) return
+    const wasSent = this.#pending.has(pending.id)
+    this.#forget(pending)
+    if (wasSent) {
+      // A modern HTTP server is told by the end of the stream alone (2026-07-28, cancellation).
+      if (!(this.wire.streams && this.server?.era === 'modern')) void this.notify('notifications/cancelled', { requestId: pending.id, reason })
+      this.wire.abandon(pending)
+    }
+    pending.resolve(cancelled(pending.id))
+  }
+
+  #failAll(why: string): void {
+    for (const pending of [...this.#pending.values()]) {
+      this.failed(pending, this.#closedError(why))
+      this.wire.abandon(pending)
+    }
+  }
+
+  #closedError(why: string): Error {
+    return gatewayError('GW_UPSTREAM_CLOSED', { upstream: this.#host.name, why })
+  }
+
+  #answered(response: RpcResponse, of: Pending | undefined): void {
+    const pending = response.id === null && response.error !== undefined ? of : this.#pending.get(response.id ?? '')
+    if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) return this.#drops.count('response')
+    this.#forget(pending)
+    pending.resolve(response)
+  }
+
+  #malformed(message: Malformed, bytes: Buffer, of: Pending | undefined): void {
+    this.#drops.count('garbage', () => bytes.toString('utf8', 0, 400))
+    const pending = message.id === null ? undefined : this.#pending.get(message.id)
+    if (pending === undefined || (of !== undefined && of !== pending)) return
+    this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: this.#host.name, why: message.error.message }))
+  }
+
+  #told(notification: RpcNotification, of: Pending | undefined): void {
+    const { method, params } = notification
+    if (method === 'notifications/progress') return this.#progressed(params)
+    const owner = of ?? this.#subscribed(method, params)
+    if (owner?.hear !== undefined) return owner.hear({ method, params: withoutSubscription(params) })
+    if (method === 'notifications/cancelled') return
+    if (method === 'notifications/message') return this.#logged(notification, of)
+    if (of?.call === undefined || isGlobal(method)) this.#host.notify({ method, params })
+    else of.call.exchange.emit({ method, params })
+  }
+
+  #progressed(params: JsonObject | undefined): void {
+    const token = params?.progressToken
+    const pending = typeof token === 'number' ? this.#pending.get(token) : undefined
+    const known = clientToken(pending?.call?.params)
+    if (known === undefined) return this.#drops.count('progress')
+    pending?.call?.exchange.emit({ method: 'notifications/progress', params: { ...params, progressToken: known } })
+  }
+
+  #logged({ method, params }: RpcNotification, of: Pending | undefined): void {
+    const exchange = this.#exchangeOf(of)
+    if (exchange === undefined) this.#drops.count('message')
+    else exchange.emit({ method, params })
+  }
+
+  /** The subscription a notification names, on a pipe that all share. */
+  #subscribed(method: string, params: JsonObject | undefined): Pending | undefined {
+    if (this.wire.streams || this.server?.era !== 'modern') return undefined
+    const id = method === 'notifications/cancelled' ? params?.requestId : isObject(params?._meta) ? params._meta[META.subscriptionId] : undefined
+    const pending = typeof id === 'number' ? this.#pending.get(id) : undefined
+    return pending?.hear === undefined ? undefined : pending
+  }
+
+  /** The exchange that a message belongs to: by its stream, or as the only call there is. */
+  #exchangeOf(of: Pending | undefined): Exchange | undefined {
+    if (of !== undefined || this.wire.streams) return of?.call?.exchange
+    let only: Call | undefined
+    for (const { call } of this.#pending.values()) {
+      if (call === undefined) continue
+      if (only !== undefined) return undefined
+      only = call
+    }
+    return only?.exchange
+  }
+
+  #asked({ id, method, params }: RpcRequest, of: Pending | undefined): void {
+    if (this.server?.era === 'modern') return this.#drops.count('request')
+    if (method === 'ping') return void this.wire.send(encodeResult(id, Buffer.from('{}')).toString())
+    if (!ASKS.has(method)) return void this.wire.send(encodeError(id, rpcError(RPC.methodNotFound, 'Method not found')))
+    if (this.#asks >= MAX_ASKS) return void this.wire.send(encodeError(id, rpcError(RPC.internal, 'too many requests wait for their reply')))
+    void this.#reply(id, { method, params }, this.#exchangeOf(of))
+  }
+
+  async #reply(id: RpcId, ask: Ask, exchange: Exchange | undefined): Promise<void> {
+    this.#asks++
+    const reply = await this.#host.ask(ask, exchange).catch((error: unknown) => ({ error: rpcError(RPC.internal, reasonOf(error)) }))
+    this.#asks--
+    if (this.closedBecause !== undefined) return
+    await this.wire.send('error' in reply ? encodeError(id, reply.error) : encodeResult(id, Buffer.from(JSON.stringify(reply.result))).toString())
+  }
+}

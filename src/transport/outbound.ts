@@ -1,0 +1,47 @@
+import type { Call, ClientSide, ServerSide } from '../core/ports.ts'
+import { toLegacyParams } from '../protocol/era/legacy.ts'
+import { toModernParams, type ModernClient } from '../protocol/era/modern.ts'
+import { isObject, type JsonObject, type RpcId } from '../protocol/jsonrpc.ts'
+import { kindsChangedBy } from '../protocol/methods.ts'
+import { META } from '../protocol/names.ts'
+
+const TASKS = 'io.modelcontextprotocol/tasks'
+const NOTHING: JsonObject = Object.freeze({})
+
+/** The parameters of a call as its server's era writes them. */
+export function outboundParams(call: Call, server: ServerSide | undefined, id: number): JsonObject | undefined {
+  const token = clientToken(call.params) === undefined ? undefined : id
+  if (server?.era !== 'modern') return toLegacyParams(call.params, token)
+  return toModernParams(call.params, modernClient(call.exchange.session.client), server.version, token)
+}
+
+/** The token under which the client of a call wants to hear of its progress. */
+export function clientToken(params: JsonObject | undefined): RpcId | undefined {
+  const token = isObject(params?._meta) ? params._meta.progressToken : undefined
+  return typeof token === 'string' || typeof token === 'number' ? token : undefined
+}
+
+/** What a modern server may know of the client: only what we can carry to it. */
+function modernClient({ info, capabilities, era, logLevel }: ClientSide): ModernClient {
+  return { info, capabilities: era === 'modern' ? withoutTasks(capabilities) : NOTHING, logLevel }
+}
+
+function withoutTasks(capabilities: JsonObject): JsonObject {
+  const extensions = capabilities.extensions
+  if (!isObject(extensions) || !Object.hasOwn(extensions, TASKS)) return capabilities
+  const { [TASKS]: _, ...others } = extensions
+  return { ...capabilities, extensions: others }
+}
+
+/** Whether a notification is about the server as a whole, whatever stream it came on. */
+export function isGlobal(method: string): boolean {
+  return method === 'notifications/resources/updated' || kindsChangedBy(method).length > 0
+}
+
+/** A notification's parameters without the id of the subscription that brought it. */
+export function withoutSubscription(params: JsonObject | undefined): JsonObject | undefined {
+  if (!isObject(params?._meta) || !(META.subscriptionId in params._meta)) return params
+  const { [META.subscriptionId]: _, ...meta } = params._meta
+  const { _meta, ...others } = params
+  return Object.keys(meta).length === 0 ? others : { ...others, _meta: meta }
+}

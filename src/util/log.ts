@@ -1,0 +1,69 @@
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+type Level = (typeof LEVELS)[number]
+type Fields = Record<string, unknown>
+
+export interface LogOptions {
+  readonly level: Level
+  /** `pretty` for people, `json` for machines. */
+  readonly format: 'pretty' | 'json'
+  /** Where lines go; stderr in the CLI, as stdout belongs to the protocol. */
+  readonly write: (line: string) => void
+  /** Wall-clock time of a line. */
+  readonly time?: () => Date
+  /** Replaced by `***` wherever they would appear. */
+  readonly secrets?: readonly string[]
+}
+
+interface Logger {
+  debug(message: string, fields?: Fields): void
+  info(message: string, fields?: Fields): void
+  warn(message: string, fields?: Fields): void
+  error(message: string, fields?: Fields): void
+  child(fields: Fields): Logger
+}
+
+/** A log of one line per event. Control characters of what peers said are escaped in both formats. */
+export function createLog(options: LogOptions): Logger {
+  return logger(options, {})
+}
+
+function logger(options: LogOptions, bound: Fields): Logger {
+  const at = (level: Level) => (message: string, fields?: Fields) => {
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(options.level)) return
+    options.write(hideSecrets(options, line(options, level, message, { ...bound, ...fields })))
+  }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: fields => logger(options, { ...bound, ...fields }),
+  }
+}
+
+function line({ format, time = () => new Date() }: LogOptions, level: Level, message: string, fields: Fields): string {
+  const now = time().toISOString()
+  if (format === 'json') return JSON.stringify({ time: now, level, message, ...fields }, plain)
+  const tail = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => ` ${key}=${typeof value === 'string' ? quoted(value) : JSON.stringify(value, plain)}`)
+  return `${now.slice(11, 23)} ${level.padEnd(5)} ${printable(message)}${tail.join('')}`
+}
+
+function plain(_key: string, value: unknown): unknown {
+  return value instanceof Error ? (value.stack ?? value.message) : value
+}
+
+function quoted(text: string): string {
+  return /^[\w./:@-]+$/.test(text) ? text : JSON.stringify(text)
+}
+
+/** Text without anything that could steer a terminal. */
+export function printable(text: string): string {
+  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+function hideSecrets({ secrets = [] }: LogOptions, text: string): string {
+  return secrets.reduce((hidden, secret) => (secret.length < 4 ? hidden : hidden.replaceAll(secret, '***')), text)
+}

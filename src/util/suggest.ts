@@ -1,0 +1,20 @@
+import { distance } from 'fastest-levenshtein'
+
+/** The candidate that was probably meant, if one is near enough. */
+export function suggest(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length > 64) return undefined
+  let best: string | undefined
+  let least = Math.max(2, Math.ceil(word.length * 0.4)) + 1
+  for (const candidate of candidates) {
+    const far = distance(word.toLowerCase(), candidate.toLowerCase())
+    if (far < least && far < candidate.length) [best, least] = [candidate, far]
+  }
+  return best
+}
+
+/** `did you mean "command"?`, or else what there is to choose from. */
+export function didYouMean(word: string, candidates: readonly string[]): string | undefined {
+  const meant = suggest(word, candidates)
+  if (meant !== undefined) return `did you mean "${meant}"?`
+  return candidates.length === 0 ? undefined : `known: ${candidates.slice(0, 20).join(', ')}`
+}
