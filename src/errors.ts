@@ -5,7 +5,7 @@ interface ErrorEntry {
   readonly text: string
   /** What to do about it. */
   readonly hint: string
-  /** Process exit code: 1 our bug, 2 usage, 3 config, 4 could not start. */
+  /** Process exit code: 1 our bug, 2 usage, 3 config, 4 could not start, 5 a server said no. */
   readonly exit?: number
   /** HTTP status when it is the whole answer. */
   readonly http?: number
@@ -23,6 +23,18 @@ export const ERRORS = {
     rpc: RPC.internal,
   },
   GW_USAGE: { text: '{what}', hint: 'Run the command with --help.', exit: 2 },
+  GW_TOOL_UNKNOWN: { text: 'there is no tool "{tool}"{meant}', hint: 'gateway tools lists what there is.', exit: 2 },
+  GW_FILE_EXISTS: { text: '{file} exists already', hint: 'Choose another name, or overwrite it with --force.', exit: 2 },
+  GW_REFUSED: {
+    text: 'the server said no: {why} (JSON-RPC error {code})',
+    hint: 'Check the arguments against the schema: gateway tools --json shows it.',
+    exit: 5,
+  },
+  GW_NO_LISTENER: {
+    text: 'there is nowhere for clients to connect: no listener is configured',
+    hint: 'Add one under listeners, or serve one client on stdin and stdout with --stdio.',
+    exit: 3,
+  },
   GW_CONFIG_NOT_FOUND: {
     text: 'no gateway.yaml found from {directory} upwards',
     hint: 'Create one, or name it with --config.',

@@ -11,7 +11,7 @@ import { Listeners } from './listeners.ts'
 import { SlotTable } from './plugin-host/slots.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
 import { connect } from './transport/in-process.ts'
-import { inProcessTransport, type InProcessTransport } from './transport/in-process-transport.ts'
+import { InProcessTransport } from './transport/in-process-transport.ts'
 import { systemClock } from './util/clock.ts'
 import { createLog } from './util/log.ts'
 import { parseDuration } from './util/units.ts'
@@ -179,12 +179,12 @@ export class Gateway {
   transport(): InProcessTransport {
     if (!this.#isStarted) this.#startUpstreams()
     this.#isStarted = true
-    return inProcessTransport(this.#gate, this.#around.log, this.#around.clock)
+    return new InProcessTransport({ name: 'in-process', gate: this.#gate, log: this.#around.log, clock: this.#around.clock })
   }
 
-  /** What runs, as plain data without secrets. */
+  /** What runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
   async inspect(): Promise<Inspection> {
-    return inspect(this.#generation, this.#listeners.all)
+    return inspect(this.#generation, this.#listeners.all, this.#isStarted)
   }
 }
 

@@ -10,9 +10,9 @@ import { KINDS, type Kind } from './protocol/methods.ts'
 import { MODERN_VERSION } from './protocol/versions.ts'
 import { ownPackage } from './util/version.ts'
 
-/** What runs, as plain data. Asks the upstreams for their lists, as an anonymous client would. */
-export async function inspect({ graph, plugins }: Generation, listeners: readonly Listener[]): Promise<Inspection> {
-  const views = await Promise.all(KINDS.map(kind => graph.catalog.load(kind, onlooker()).catch(() => undefined)))
+/** What runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
+export async function inspect({ graph, plugins }: Generation, listeners: readonly Listener[], asks = true): Promise<Inspection> {
+  const views = await Promise.all((asks ? KINDS : []).map(kind => graph.catalog.load(kind, onlooker()).catch(() => undefined)))
   const entries = views.flatMap(view => view?.entries ?? [])
   const withheld = views.flatMap(view => view?.withheld ?? [])
   return {

@@ -1,4 +1,4 @@
-import { isObject, type Call, type JsonObject } from '../../src/plugin.ts'
+import { isObject, principalKey, type Call, type JsonObject } from '../../src/plugin.ts'
 
 /** Where a list may be kept: for its caller alone, or for everyone when the server says it is public. */
 export interface Keys {
@@ -8,15 +8,13 @@ export interface Keys {
 
 /** The keys of a list call. Encoded as JSON arrays, so that no part can be forged into another. */
 export function keysOf(call: Call): Keys {
-  const { issuer, client, subject } = call.exchange.session.principal
   const what = [call.upstream, call.method, canonicalParams(call.params), canonical(call.headers)]
-  return { own: JSON.stringify([...what, issuer, client, subject]), shared: JSON.stringify(what) }
+  return { own: JSON.stringify([...what, principalKey(call.exchange.session.principal)]), shared: JSON.stringify(what) }
 }
 
 /** `_meta` says who asks and how to report progress, not what is asked for. */
 function canonicalParams(params: JsonObject | undefined): unknown {
-  if (params === undefined) return []
-  const { _meta, ...asked } = params
+  const { _meta, ...asked } = params ?? {}
   return canonical(asked)
 }
 

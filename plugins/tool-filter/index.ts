@@ -1,5 +1,6 @@
 import type { CatalogEntry, Config, Kind, Plugin } from '../../src/plugin.ts'
 import { prepareFilter, type Filter } from './filter.ts'
+import { GUARDED, refuseDenied } from './guard.ts'
 
 type Section = 'tools' | 'prompts' | 'resources'
 
@@ -24,13 +25,15 @@ export const toolFilter: Plugin<Config['filters']> = {
   claims: { section: 'filters', upstream: ['tools', 'prompts', 'resources'] },
   setup({ config, hooks }) {
     const sections: Record<Section, Filters> = { tools: filtersOf(config, 'tools'), prompts: filtersOf(config, 'prompts'), resources: filtersOf(config, 'resources') }
+    const refuse = refuseDenied(config.filters)
+    if (refuse !== undefined) hooks.request.tap({ stage: 'policy', methods: GUARDED }, refuse)
     hooks.catalog.tap({ stage: 'policy' }, (entries, { kind }) => {
       const filters = sections[SECTION[kind]]
-      return filters.own.size === 0 && filters.all.isEmpty ? undefined : entries.filter(entry => isVisible(entry, filters))
+      return isIdle(filters) ? undefined : entries.filter(entry => isVisible(entry, filters))
     })
     hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) => {
       const filters = sections[SECTION[kind]]
-      return filters.own.size === 0 && filters.all.isEmpty ? undefined : entries.map(entry => dressed(entry, filters))
+      return isIdle(filters) ? undefined : entries.map(entry => dressed(entry, filters))
     })
   },
 }
@@ -43,6 +46,10 @@ function filtersOf(config: Config, section: Section): Filters {
     if (!filter.isEmpty) own.set(name, { ...filter, prefix })
   }
   return { own, all: prepareFilter(config.filters?.[section]) }
+}
+
+function isIdle({ own, all }: Filters): boolean {
+  return own.size === 0 && all.isEmpty
 }
 
 function isVisible(entry: CatalogEntry, { own, all }: Filters): boolean {

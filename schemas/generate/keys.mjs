@@ -12,7 +12,8 @@ export async function keyTable(schema) {
     if (part['x-secret']) secret.add(path)
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
-    if (part.discriminator) types[path] = part.oneOf.map(branch => resolve(branch, schema).properties.type.const)
+    if (part.discriminator)
+      types[path] = part.oneOf.map(branch => resolve(branch, schema).properties.type.const)
   })
   const table = (name, comment, paths) =>
     `/** ${comment} */\nexport const ${name}: ReadonlySet<string> = new Set(${JSON.stringify([...paths].sort())})\n`

@@ -48,8 +48,13 @@ function rowsOf(part, schema, path) {
   if (at.then) return rowsOf(at.then, schema, path)
   const branches = (at.oneOf ?? []).filter(branch => branch.$ref)
   if (branches.length > 0) return branches.flatMap(branch => branchRows(branch, schema, path))
-  const own = Object.entries(at.properties ?? {}).flatMap(([key, value]) => entryRows(`${path}.${key}`, value, schema, at.required?.includes(key)))
-  const named = typeof at.additionalProperties === 'object' ? entryRows(`${path}.<name>`, at.additionalProperties, schema) : []
+  const own = Object.entries(at.properties ?? {}).flatMap(([key, value]) =>
+    entryRows(`${path}.${key}`, value, schema, at.required?.includes(key)),
+  )
+  const named =
+    typeof at.additionalProperties === 'object'
+      ? entryRows(`${path}.<name>`, at.additionalProperties, schema)
+      : []
   const items = at.items && isCompound(resolve(at.items, schema)) ? rowsOf(at.items, schema, `${path}[]`) : []
   return [...own, ...named, ...items]
 }
@@ -57,7 +62,10 @@ function rowsOf(part, schema, path) {
 function branchRows(branch, schema, path) {
   const at = resolve(branch, schema)
   const tag = at.properties.type.const
-  return [`| **\`${path}\`** with \`type: ${tag}\` | | | ${cell(at.description)} |`, ...rowsOf(branch, schema, path)]
+  return [
+    `| **\`${path}\`** with \`type: ${tag}\` | | | ${cell(at.description)} |`,
+    ...rowsOf(branch, schema, path),
+  ]
 }
 
 function entryRows(path, value, schema, required) {
@@ -77,10 +85,19 @@ function typeName(at, schema) {
   if (at.enum) return at.enum.map(value => `\`${value}\``).join(', ')
   if (at.pattern === schema.$defs.duration.pattern) return 'duration'
   if (at.pattern === schema.$defs.size.pattern) return 'size'
-  return [at.type].flat().map(type => TYPES[type]).join(' or ')
+  return [at.type]
+    .flat()
+    .map(type => TYPES[type])
+    .join(' or ')
 }
 
-const TYPES = { string: 'string', integer: 'whole number', boolean: '`true` or `false`', object: 'map', array: 'list' }
+const TYPES = {
+  string: 'string',
+  integer: 'whole number',
+  boolean: '`true` or `false`',
+  object: 'map',
+  array: 'list',
+}
 
 function fallback(at, required) {
   if (required) return 'required'

@@ -21,32 +21,57 @@ export async function types(schema) {
   return pretty(readonly((await pretty(text)).replaceAll(NOISE, '')))
 }
 
-const NOISE = /\n \*\n \* This interface was referenced by `Config`'s JSON-Schema\n \* via the `definition` "\w+"\./g
+const NOISE =
+  /\n \*\n \* This interface was referenced by `Config`'s JSON-Schema\n \* via the `definition` "\w+"\./g
 
 const pretty = text =>
-  format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 110, trailingComma: 'all', arrowParens: 'avoid' })
+  format(text, {
+    parser: 'typescript',
+    semi: false,
+    singleQuote: true,
+    printWidth: 110,
+    trailingComma: 'all',
+    arrowParens: 'avoid',
+  })
 
 const isTypeName = name => /^[A-Z]/.test(name)
 
 /** The part of the schema that types are made of, with small `$ref`s put in place. */
 function typed(part, schema) {
-  if (part.$ref !== undefined) {
-    const name = part.$ref.split('/').at(-1)
-    return isTypeName(name) ? { $ref: `#/definitions/${name}` } : typed({ ...resolve(part, schema) }, schema)
+  if (part.$ref !== undefined) return reference(part, schema)
+  if (part.if !== undefined)
+    return {
+      description: part.description,
+      anyOf: [part.then, part.else].map(choice => typed(choice, schema)),
+    }
+  if (part.oneOf?.some(branch => !branch.$ref)) return eitherOr(part, schema)
+  if (part.oneOf)
+    return { description: part.description, oneOf: part.oneOf.map(branch => typed(branch, schema)) }
+  return { ...plain(part), ...inner(part, schema) }
+}
+
+function reference(part, schema) {
+  const name = part.$ref.split('/').at(-1)
+  return isTypeName(name) ? { $ref: `#/definitions/${name}` } : typed({ ...resolve(part, schema) }, schema)
+}
+
+function plain(part) {
+  const open = part.type === 'object' && !part.properties ? { additionalProperties: true } : {}
+  const kept = ['title', 'description', 'enum', 'const', 'additionalProperties'].filter(
+    key => part[key] !== undefined,
+  )
+  const type = part.const === undefined ? { type: part.type } : {}
+  return { ...open, ...type, ...Object.fromEntries(kept.map(key => [key, part[key]])) }
+}
+
+function inner(part, schema) {
+  return {
+    ...(part.items ? { items: typed(part.items, schema) } : {}),
+    ...(typeof part.additionalProperties === 'object'
+      ? { additionalProperties: typed(part.additionalProperties, schema) }
+      : {}),
+    ...(part.properties ? properties(part, schema) : {}),
   }
-  if (part.if !== undefined) return { description: part.description, anyOf: [typed(part.then, schema), typed(part.else, schema)] }
-  if (part.oneOf?.some(branch => branch.required && !branch.$ref)) return eitherOr(part, schema)
-  const out = {}
-  for (const key of ['title', 'description', 'enum', 'const', 'additionalProperties']) {
-    if (part[key] !== undefined) out[key] = part[key]
-  }
-  if (part.oneOf) return { ...out, oneOf: part.oneOf.map(branch => typed(branch, schema)) }
-  if (part.type !== undefined && part.const === undefined) out.type = part.type
-  if (part.items) out.items = typed(part.items, schema)
-  if (typeof part.additionalProperties === 'object') out.additionalProperties = typed(part.additionalProperties, schema)
-  if (part.properties) Object.assign(out, properties(part, schema))
-  if (part.type === 'object' && !part.properties && part.additionalProperties === undefined) out.additionalProperties = true
-  return out
 }
 
 function properties(part, schema) {
@@ -62,7 +87,10 @@ function properties(part, schema) {
 function eitherOr({ oneOf, ...part }, schema) {
   const choices = oneOf.map(branch => branch.required[0])
   const branches = choices.map(choice => {
-    const branch = typed({ ...part, description: undefined, required: [...(part.required ?? []), choice] }, schema)
+    const branch = typed(
+      { ...part, description: undefined, required: [...(part.required ?? []), choice] },
+      schema,
+    )
     for (const other of choices) if (other !== choice) branch.properties[other] = { tsType: 'undefined' }
     return branch
   })

@@ -16,10 +16,11 @@ export function validator(schema) {
     // Lengths in UTF-16 units need no helper; the option is deprecated, hence the silence.
     unicode: false,
     logger: false,
-    code: { source: true, esm: true, lines: false },
+    code: { source: true, esm: true, lines: true },
   })
   ajv.addVocabulary(['x-secret', 'x-says'])
   const code = standalone.default(ajv, ajv.compile(schema))
-  if (/\brequire\(|\bimport\b/.test(code)) throw new Error('the validator needs a helper of ajv at run time; inline it')
+  if (/\brequire\(|\bimport\b/.test(code))
+    throw new Error('the validator needs a helper of ajv at run time; inline it')
   return `${HEADER}${code.replace('"use strict";', '')}\n`
 }

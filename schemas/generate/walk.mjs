@@ -6,18 +6,21 @@ export function resolve(part, schema) {
   return { ...resolve(target, schema), ...beside }
 }
 
-/** Calls `visit(path, part, required)` for every key, depth first, `*` standing for any name or index. */
+/** Calls `visit(path, part)` for every key, depth first, `*` standing for any name or index. */
 export function walk(part, schema, visit, path = '') {
   const at = resolve(part, schema)
-  if (at.then) walk(at.then, schema, visit, path)
-  for (const branch of at.oneOf ?? []) if (branch.$ref) walk(branch, schema, visit, path)
-  for (const [key, value] of Object.entries(at.properties ?? {})) {
-    visit(`${path}/${key}`, resolve(value, schema), (at.required ?? []).includes(key), at)
+  for (const inner of alternatives(at)) walk(inner, schema, visit, path)
+  for (const [key, value] of children(at)) {
+    visit(`${path}/${key}`, resolve(value, schema))
     walk(value, schema, visit, `${path}/${key}`)
   }
-  for (const inner of [at.additionalProperties, at.items]) {
-    if (typeof inner !== 'object') continue
-    visit(`${path}/*`, resolve(inner, schema), false, at)
-    walk(inner, schema, visit, `${path}/*`)
-  }
 }
+
+const alternatives = at => [...(at.then ? [at.then] : []), ...(at.oneOf ?? []).filter(branch => branch.$ref)]
+
+const children = at => [
+  ...Object.entries(at.properties ?? {}),
+  ...[at.additionalProperties, at.items]
+    .filter(inner => typeof inner === 'object')
+    .map(inner => ['*', inner]),
+]

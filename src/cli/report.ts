@@ -15,7 +15,12 @@ export async function report(thrown: unknown, argv: readonly string[], terminal:
 /** The form of an error in `--json`. */
 export function errorData(error: GatewayError): Record<string, unknown> {
   const { problems } = error.fields
-  return { code: error.code, message: error.message, hint: error.hint, ...(problems === undefined ? {} : { problems }) }
+  return {
+    code: error.code,
+    message: error.message,
+    hint: error.hint,
+    ...(problems === undefined ? {} : { problems }),
+  }
 }
 
 /** One problem of the configuration on one line, its place made to stand out. */
@@ -29,7 +34,8 @@ export function problemLine(problem: Problem, { cwd, err }: Terminal): string {
 export async function knownError(thrown: unknown): Promise<GatewayError> {
   if (thrown instanceof GatewayError) return thrown
   if (isUsageError(thrown)) return usageError(thrown)
-  if (isRpcFailure(thrown)) return gatewayError('GW_REFUSED', { why: thrown.error.message, code: thrown.error.code })
+  if (isRpcFailure(thrown))
+    return gatewayError('GW_REFUSED', { why: thrown.error.message, code: thrown.error.code })
   return gatewayError('GW_INTERNAL', { cause: thrown })
 }
 

@@ -15,6 +15,9 @@ export async function loadSource(flags: SourceFlags, { cwd, environment }: Termi
 }
 
 /** The same with its listeners replaced. */
-export function withListeners(source: LoadedConfig, listeners: LoadedConfig['config']['listeners']): LoadedConfig {
+export function withListeners(
+  source: LoadedConfig,
+  listeners: LoadedConfig['config']['listeners'],
+): LoadedConfig {
   return { ...source, config: { ...source.config, listeners } }
 }

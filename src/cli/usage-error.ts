@@ -32,7 +32,9 @@ async function unknownCommand({ message }: UsageError): Promise<string | undefin
 async function unknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {
   if (flags === undefined) return undefined
   const known = Object.keys(parse?.input?.flags ?? {}).map(name => `--${name}`)
-  const each = flags.map(async flag => `there is no flag ${flag}${await meant(flag.split('=')[0] ?? flag, known)}`)
+  const each = flags.map(
+    async flag => `there is no flag ${flag}${await meant(flag.split('=')[0] ?? flag, known)}`,
+  )
   return (await Promise.all(each)).join('; ')
 }
 

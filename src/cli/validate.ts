@@ -22,13 +22,13 @@ export async function validate(flags: SourceFlags, terminal: Terminal): Promise<
   const source = await loadSource(flags, terminal)
   const { createGateway } = await import('../gateway.ts')
   const gateway = await createGateway(source, { log: silentLog(), environment: terminal.environment })
-  const { upstreams, listeners, plugins } = await gateway.inspect()
+  const { upstreams, plugins } = await gateway.inspect()
   await gateway.close()
   return {
     valid: true,
     file: source.file,
     upstreams: upstreams.length,
-    listeners: listeners.length,
+    listeners: Object.keys(source.config.listeners).length,
     plugins: plugins.length,
     warnings: source.warnings,
   }

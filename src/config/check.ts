@@ -18,9 +18,19 @@ export function check(config: unknown, isFile: (path: string) => boolean, report
 
 function checkPresence(config: unknown, report: Report): void {
   if (Object.keys(mapAt(config, 'listeners')).length === 0) {
-    report({ pointer: '', message: 'no listeners: nobody can connect', hint: 'add one, or serve with --stdio', severity: 'warning' })
+    report({
+      pointer: '',
+      message: 'no listeners: nobody can connect',
+      hint: 'add one, or serve with --stdio',
+      severity: 'warning',
+    })
   }
   if (Object.keys(mapAt(config, 'upstreams')).length === 0) {
-    report({ pointer: '', message: 'no upstreams: there is nothing to serve', hint: 'add one under "upstreams:"', severity: 'warning' })
+    report({
+      pointer: '',
+      message: 'no upstreams: there is nothing to serve',
+      hint: 'add one under "upstreams:"',
+      severity: 'warning',
+    })
   }
 }

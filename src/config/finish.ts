@@ -43,7 +43,8 @@ export interface Draft {
 /** Validates, checks, fills in defaults and freezes; throws every problem at once. */
 export function finish(draft: Draft): LoadedConfig {
   const located = locate(draft.tree)
-  const isFile = (path: string) => statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
+  const isFile = (path: string) =>
+    statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
   const findings = [...located.empty.map(emptyAt), ...validate(located.value)]
   check(located.value, isFile, finding => findings.push(finding))
 
@@ -51,16 +52,37 @@ export function finish(draft: Draft): LoadedConfig {
   if (hasErrors(problems)) throw invalidConfig(problems)
   const { file, files, directory, secrets } = draft
   const config = deepFreeze(located.value) as Config
-  return { config, file, files, directory, secrets, origins: withDefaults(located), warnings: inOrder(problems) }
+  return {
+    config,
+    file,
+    files,
+    directory,
+    secrets,
+    origins: withDefaults(located),
+    warnings: inOrder(problems),
+  }
 }
 
 function emptyAt(pointer: string): Finding {
-  return { pointer, message: 'is empty and removes nothing', hint: 'give it a value or leave it out', severity: 'warning', on: 'key' }
+  return {
+    pointer,
+    message: 'is empty and removes nothing',
+    hint: 'give it a value or leave it out',
+    severity: 'warning',
+    on: 'key',
+  }
 }
 
 function placed(findings: readonly Finding[], { broken, secrets }: Draft, located: Located): Problem[] {
-  const sayable = findings.filter(finding => !broken.has(finding.pointer))
-  return sayable.map(finding => problemAt(placeOf(finding, located), { ...finding, message: hide(finding.message, secrets) }))
+  const shown = (text: string) => hide(text, secrets)
+  return findings
+    .filter(finding => !broken.has(finding.pointer))
+    .map(finding => ({
+      ...finding,
+      message: shown(finding.message),
+      hint: finding.hint && shown(finding.hint),
+    }))
+    .map(finding => problemAt(placeOf(finding, located), finding))
 }
 
 /** The nearest place that was written down by somebody. */

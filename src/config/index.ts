@@ -1,3 +1,6 @@
+import type { LoadedConfig } from './finish.ts'
+import type { LoadOptions } from './load.ts'
+
 export type * from './config.gen.ts'
 export type { DescribedValue } from './origins.ts'
 export type { LoadedConfig } from './finish.ts'
@@ -7,6 +10,12 @@ export type { Problem } from './problem.ts'
 export { CONFIG_NAMES, findConfig } from './find.ts'
 export { describeOrigins } from './origins.ts'
 export { formatProblem } from './problem.ts'
-export { loadConfig } from './load.ts'
 export { parseConfig } from './parse.ts'
 export { redact } from './redact.ts'
+
+/** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
+export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
+  // The YAML parser is the slowest part to load, and a configuration that comes as a value needs none.
+  const load = await import('./load.ts')
+  return load.loadConfig(options)
+}

@@ -28,7 +28,12 @@ const SECRET_NAME = /TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|PRIVATE|B
 const FORMS = 'write ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, or $${ for a plain ${'
 
 /** Fills in `${…}` in every string value; keys are left alone. */
-export function interpolate(tree: Tree, environment: Environment, cwd: string, report: ReportProblem): Filled {
+export function interpolate(
+  tree: Tree,
+  environment: Environment,
+  cwd: string,
+  report: ReportProblem,
+): Filled {
   const filler = new Filler(environment, cwd, report)
   const filled = filler.fill(tree, '')
   // The longest first, or a secret within a secret would leave the rest of it to be seen.
@@ -56,8 +61,10 @@ class Filler {
   }
 
   fill(tree: Tree, pointer: string): Tree {
-    if (tree.kind === 'scalar') return typeof tree.value === 'string' ? this.#scalar(tree, tree.value, pointer) : tree
-    if (tree.kind === 'list') return { ...tree, items: tree.items.map((item, i) => this.fill(item, pointerTo(pointer, i))) }
+    if (tree.kind === 'scalar')
+      return typeof tree.value === 'string' ? this.#scalar(tree, tree.value, pointer) : tree
+    if (tree.kind === 'list')
+      return { ...tree, items: tree.items.map((item, i) => this.fill(item, pointerTo(pointer, i))) }
     const entries = [...tree.entries].map(
       ([key, entry]) => [key, { ...entry, tree: this.fill(entry.tree, pointerTo(pointer, key)) }] as const,
     )
@@ -68,7 +75,13 @@ class Filler {
     if (!text.includes('$') && !text.includes('{env:')) return scalar
     const spot = { pointer, scalar }
     const template = parseTemplate(text)
-    if ('mistake' in template) return this.#wrong(spot, template.mistake, FORMS)
+    // A password with "${" in it is still a password: the mistake itself would quote it.
+    if ('mistake' in template)
+      return this.#wrong(
+        spot,
+        isSecretPath(pointer) ? 'cannot read a placeholder here' : template.mistake,
+        FORMS,
+      )
     const filled = template.parts.map(part => this.#part(part, spot))
     if (filled.some(part => part === undefined)) return scalar
     this.#warn(template.parts, spot)
@@ -93,14 +106,18 @@ class Filler {
   #variable(part: Part & { kind: 'variable' }, spot: Spot): string | undefined {
     const { name, operator, rest } = part
     const value = Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined
-    if (value !== undefined && (value !== '' || operator === '')) {
-      if (isSecretPath(spot.pointer) || SECRET_NAME.test(name)) this.#remember(value)
-      return value
+    // As in a shell, an operator takes an empty variable for one that is not set.
+    if (value === undefined || (value === '' && operator !== '')) {
+      return operator === ':-' ? this.#parts(rest, spot) : this.#unset(part, value, spot)
     }
-    if (operator === ':-') return this.#parts(rest, spot)
-    const reason = operator === ':?' ? this.#parts(rest, spot) : undefined
-    this.#wrong(spot, `variable ${name} is not set`, reason || `set it, or give a default: \${${name}:-default}`)
-    return undefined
+    if (isSecretPath(spot.pointer) || SECRET_NAME.test(name)) this.#remember(value)
+    return value
+  }
+
+  #unset({ name, rest }: Part & { kind: 'variable' }, value: string | undefined, spot: Spot): undefined {
+    const reason = this.#parts(rest, spot)
+    const message = `variable ${name} is ${value === '' ? 'empty' : 'not set'}`
+    this.#wrong(spot, message, reason || `set it, or give a default: \${${name}:-default}`)
   }
 
   #file(path: readonly Part[], spot: Spot): string | undefined {
@@ -134,8 +151,11 @@ class Filler {
   #warn(parts: readonly Part[], spot: Spot): void {
     for (const part of parts) {
       if (part.kind !== 'text') continue
-      const name = /\{env:(\w+)\}/.exec(part.text) ?? /\$([A-Za-z_]\w*)/.exec(part.text)
-      if (name !== null) this.#say(spot, `${name[0]} is not filled in`, `write \${${name[1]}} to fill it in`, 'warning')
+      const [form, name = ''] = /\{env:(\w+)\}/.exec(part.text) ?? /\$([A-Za-z_]\w*)/.exec(part.text) ?? []
+      // A password may well hold a "$", and must not be quoted for it.
+      if (form === undefined || (isSecretPath(spot.pointer) && !Object.hasOwn(this.#environment, name)))
+        continue
+      this.#say(spot, `${form} is not filled in`, `write \${${name}} to fill it in`, 'warning')
     }
   }
 

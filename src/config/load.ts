@@ -28,7 +28,10 @@ export interface LoadOptions {
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { cwd, environment } = options
-  const file = options.file === undefined ? await findConfig(cwd, environment.HOME ?? environment.USERPROFILE) : resolve(cwd, options.file)
+  const file =
+    options.file === undefined
+      ? await findConfig(cwd, environment.HOME ?? environment.USERPROFILE)
+      : resolve(cwd, options.file)
   const why = whyUnreadable(file)
   if (why !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file, why })
   const problems: Problem[] = []
@@ -38,10 +41,23 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const tree = withSettings(readAll(file, options, sources, report), options.set ?? [], report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
   const { tree: filled, secrets, broken, files } = interpolate(tree, environment, cwd, report)
-  return finish({ tree: filled, file, files: [...sources.files, ...files], directory: dirname(file), secrets, broken, problems })
+  return finish({
+    tree: filled,
+    file,
+    files: [...sources.files, ...files],
+    directory: dirname(file),
+    secrets,
+    broken,
+    problems,
+  })
 }
 
-function readAll(file: string, options: LoadOptions, sources: Sources, report: ReportProblem): Tree | undefined {
+function readAll(
+  file: string,
+  options: LoadOptions,
+  sources: Sources,
+  report: ReportProblem,
+): Tree | undefined {
   const origin: Origin = { from: 'file', file, line: 1, col: 1 }
   const tree = sources.load(file, origin)
   const wanted = options.env ?? options.environment.GATEWAY_ENV

@@ -3,7 +3,8 @@ import type { Entry, MapTree, Tree } from './tree.ts'
 /** Lays one tree over another: maps merge, everything else replaces, `null` removes. */
 export function mergeTrees(base: Tree | undefined, over: Tree): Tree {
   if (base === undefined) return over
-  if (over.kind === 'map') return base.kind === 'map' && over.fresh !== true ? mergeMaps(base, over) : { ...over, fresh: true }
+  if (over.kind === 'map')
+    return base.kind === 'map' && over.fresh !== true ? mergeMaps(base, over) : { ...over, fresh: true }
   return over.kind === 'scalar' && over.value === null ? { ...over, removes: true } : over
 }
 

@@ -18,8 +18,14 @@ export interface SchemaError {
 
 /** What people are told, by keyword of the schema; a keyword that only repeats what another one says tells nothing. */
 const TELL: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | undefined>> = {
-  type: error => ({ message: `expected ${typeNames(error.params.type)}${found(error)}`, hint: quoting(error) }),
-  enum: error => ({ message: `expected one of ${list(error.schema)}${found(error)}`, hint: meant(error.data, error.schema) }),
+  type: error => ({
+    message: `expected ${typeNames(error.params.type)}${found(error)}`,
+    hint: quoting(error),
+  }),
+  enum: error => ({
+    message: `expected one of ${list(error.schema)}${found(error)}`,
+    hint: meant(error.data, error.schema),
+  }),
   const: error => ({ message: `expected ${says(error) ?? JSON.stringify(error.schema)}${found(error)}` }),
   required: missing,
   additionalProperties: unknownKey,
@@ -46,14 +52,22 @@ function missing(error: SchemaError): Partial<Finding> | undefined {
   const key = String(error.params.missingProperty)
   if (isPlain(error.parentSchema?.discriminator)) return undefined
   const { description } = propertyOf(error, key)
-  return { message: `missing key "${key}"`, hint: typeof description === 'string' ? firstSentence(description) : undefined, on: 'key' }
+  return {
+    message: `missing key "${key}"`,
+    hint: typeof description === 'string' ? firstSentence(description) : undefined,
+    on: 'key',
+  }
 }
 
 function unknownKey(error: SchemaError): Partial<Finding> {
   const key = String(error.params.additionalProperty)
   const known = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
-  const unused = known.filter(name => !(isPlain(error.data) && Object.hasOwn(error.data, name) && error.data[name] === undefined))
-  return { pointer: pointerTo(error.instancePath, key), message: `unknown key "${key}"`, hint: didYouMean(key, unused), on: 'key' }
+  return {
+    pointer: pointerTo(error.instancePath, key),
+    message: `unknown key "${key}"`,
+    hint: didYouMean(key, known),
+    on: 'key',
+  }
 }
 
 function wrongForm(error: SchemaError): Partial<Finding> {
@@ -76,7 +90,11 @@ function wrongTag(error: SchemaError): Partial<Finding> {
   }
   const value = error.params.tagValue
   const hint = typeof value === 'string' ? didYouMean(value, types) : `one of ${types.join(', ')}`
-  return { pointer: pointerTo(error.instancePath, 'type'), message: `unknown type ${JSON.stringify(value)}`, hint }
+  return {
+    pointer: pointerTo(error.instancePath, 'type'),
+    message: `unknown type ${JSON.stringify(value)}`,
+    hint,
+  }
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {
@@ -94,9 +112,12 @@ function typeNames(type: unknown): string {
 }
 
 function quoting({ params, data, parentSchema }: SchemaError): string | undefined {
-  if (parentSchema?.['x-secret'] === true) return ['number', 'boolean'].includes(typeof data) ? 'put it in quotes' : undefined
-  if (params.type === 'string' && ['number', 'boolean'].includes(typeof data)) return `put it in quotes: "${String(data)}"`
-  if (params.type !== 'string' && typeof data === 'string' && /^(\d+|true|false)$/.test(data)) return `leave the quotes out: ${data}`
+  if (parentSchema?.['x-secret'] === true)
+    return ['number', 'boolean'].includes(typeof data) ? 'put it in quotes' : undefined
+  if (params.type === 'string' && ['number', 'boolean'].includes(typeof data))
+    return `put it in quotes: "${String(data)}"`
+  if (params.type !== 'string' && typeof data === 'string' && /^(\d+|true|false)$/.test(data))
+    return `leave the quotes out: ${data}`
   return undefined
 }
 

@@ -1,35 +1,55 @@
 import { Lexer } from 'yaml'
 import { DEEPEST } from './tree.ts'
 
+/** Far more than a file of the most values has; each costs the parser microseconds. */
+const MOST_TOKENS = 250_000
+
 const INVISIBLE = new Set(['\u{FEFF}', '\u{02}', '\u{18}', '\u{1f}'])
 const OPENS = new Set(['[', '{'])
 const CLOSES = new Set([']', '}'])
 
-/** Offset at which a YAML text is nested deeper than anyone writes by hand, before a parser recurses into it. */
-export function tooDeepAt(text: string): number | undefined {
-  const columns: number[] = []
-  let flow = 0
+/** What makes a YAML text unfit for parsing, and the offset at which it does. */
+export interface Unfit {
+  readonly offset: number
+  readonly message: string
+}
+
+/** Finds nesting no one writes by hand, and endless text, before a parser recurses into it. */
+export function findUnfit(text: string): Unfit | undefined {
+  const levels = new Levels()
   let offset = 0
-  let column = 0
+  let tokens = 0
   for (const token of new Lexer().lex(text)) {
     if (INVISIBLE.has(token)) continue
-    if (OPENS.has(token)) flow++
-    else if (CLOSES.has(token)) flow--
-    else if (flow <= 0 && nests(token)) indent(columns, column)
-    if (columns.length + flow > DEEPEST + 1) return offset
+    if (levels.after(token) > DEEPEST + 1) return { offset, message: `nested deeper than ${DEEPEST} levels` }
+    if (++tokens > MOST_TOKENS) return { offset, message: 'too much of everything for a configuration' }
     offset += token.length
-    const newline = token.lastIndexOf('\n')
-    column = newline < 0 ? column + token.length : token.length - newline - 1
   }
   return undefined
 }
 
-/** Whitespace, comments, anchors and tags take no level of their own. */
-function nests(token: string): boolean {
-  return !/^[\s#&!]/.test(token)
+/** Counts open brackets, and outside of them the columns that something is indented by. */
+class Levels {
+  readonly #columns: number[] = []
+  #brackets = 0
+  #column = 0
+
+  after(token: string): number {
+    if (OPENS.has(token)) this.#brackets++
+    else if (CLOSES.has(token)) this.#brackets--
+    else if (this.#brackets <= 0 && takesLevel(token)) this.#indent()
+    const newline = token.lastIndexOf('\n')
+    this.#column = newline < 0 ? this.#column + token.length : token.length - newline - 1
+    return this.#columns.length + this.#brackets
+  }
+
+  #indent(): void {
+    while ((this.#columns.at(-1) ?? -1) >= this.#column) this.#columns.pop()
+    this.#columns.push(this.#column)
+  }
 }
 
-function indent(columns: number[], column: number): void {
-  while ((columns.at(-1) ?? -1) >= column) columns.pop()
-  columns.push(column)
+/** Whitespace, comments, anchors and tags take no level of their own. */
+function takesLevel(token: string): boolean {
+  return !/^[\s#&!]/.test(token)
 }

@@ -8,7 +8,11 @@ const MOST_VALUES = 50_000
 type Refuse = (offset: number, message: string, hint?: string) => void
 
 /** Turns parsed YAML into a tree; undefined after refusing what is wrong with it. */
-export function treeOfNode(node: unknown, place: (offset: number) => Origin, refuse: Refuse): Tree | undefined {
+export function treeOfNode(
+  node: unknown,
+  place: (offset: number) => Origin,
+  refuse: Refuse,
+): Tree | undefined {
   const reader = new NodeReader(place, refuse)
   const tree = reader.read(node as Node | null)
   return reader.refused ? undefined : tree
@@ -42,16 +46,23 @@ class NodeReader {
 
   #plain(node: Node, origin: Origin): Tree {
     if (isMap(node)) return this.#map(node, origin)
-    if (isSeq(node)) return { kind: 'list', origin, items: node.items.map(item => this.read(item as Node | null)) }
+    if (isSeq(node))
+      return { kind: 'list', origin, items: node.items.map(item => this.read(item as Node | null)) }
     if (isScalar(node)) return this.#scalar(node, origin)
     return this.#wrong(node, 'this kind of value is not supported', origin)
   }
 
   #scalar(node: Scalar, origin: Origin): Tree {
     const { value } = node
-    if (value === null || typeof value === 'string' || typeof value === 'boolean') return { kind: 'scalar', origin, value }
+    if (value === null || typeof value === 'string' || typeof value === 'boolean')
+      return { kind: 'scalar', origin, value }
     if (typeof value === 'number' && Number.isFinite(value)) return { kind: 'scalar', origin, value }
-    return this.#wrong(node, 'this kind of value is not supported', origin, 'use text, numbers, true, false or null')
+    return this.#wrong(
+      node,
+      'this kind of value is not supported',
+      origin,
+      'use text, numbers, true, false or null',
+    )
   }
 
   #map(node: YAMLMap, origin: Origin): Tree {
@@ -61,7 +72,8 @@ class NodeReader {
       if (isMergeKey(pair)) merged.push(...this.#merged(pair.value as Node | null))
       else this.#entry(pair as Pair<Node, Node | null>, entries)
     }
-    for (const { entries: more } of merged) for (const [key, entry] of more) if (!entries.has(key)) entries.set(key, entry)
+    for (const { entries: more } of merged)
+      for (const [key, entry] of more) if (!entries.has(key)) entries.set(key, entry)
     return { kind: 'map', origin, entries }
   }
 
@@ -69,10 +81,20 @@ class NodeReader {
     const name = keyOf(pair.key)
     const offset = pair.key?.range?.[0] ?? 0
     const key = this.#place(offset)
-    if (name === undefined) return void this.#wrong(pair.key, 'a key must be text', key, 'put the key into quotes')
+    if (name === undefined)
+      return void this.#wrong(pair.key, 'a key must be text', key, 'put the key into quotes')
     const first = entries.get(name)
-    if (first !== undefined) return void this.#wrong(pair.key, `key "${name}" is there twice`, key, `the first is ${placeText(first.key)}`)
-    entries.set(name, { key, tree: pair.value === null ? { kind: 'scalar', origin: key, value: null } : this.read(pair.value) })
+    if (first !== undefined)
+      return void this.#wrong(
+        pair.key,
+        `key "${name}" is there twice`,
+        key,
+        `the first is ${placeText(first.key)}`,
+      )
+    entries.set(name, {
+      key,
+      tree: pair.value === null ? { kind: 'scalar', origin: key, value: null } : this.read(pair.value),
+    })
   }
 
   #merged(node: Node | null): MapTree[] {
@@ -85,10 +107,10 @@ class NodeReader {
 
   #alias(node: Alias, origin: Origin): Tree {
     const target = this.#anchors.get(node.source)
-    if (target === undefined) return this.#wrong(node, `there is no anchor "&${node.source}" before this alias`, origin)
+    if (target === undefined)
+      return this.#wrong(node, `there is no anchor "&${node.source}" before this alias`, origin)
     if (target === 'open') return this.#wrong(node, `alias "*${node.source}" contains itself`, origin)
-    this.#count(target.size, node)
-    return target.tree
+    return this.#count(target.size, node) ? target.tree : { kind: 'map', origin, entries: new Map() }
   }
 
   #count(values: number, node: Node): boolean {
@@ -107,7 +129,11 @@ class NodeReader {
 }
 
 function isMergeKey(pair: Pair): boolean {
-  return isScalar(pair.key) && (pair.key.source === '<<' || typeof pair.key.value === 'symbol') && pair.key.type === 'PLAIN'
+  return (
+    isScalar(pair.key) &&
+    (pair.key.source === '<<' || typeof pair.key.value === 'symbol') &&
+    pair.key.type === 'PLAIN'
+  )
 }
 
 function keyOf(key: Node | null): string | undefined {

@@ -20,7 +20,8 @@ export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedVal
   const visit = (value: unknown, pointer: string): void => {
     const inner = isPlain(value) ? Object.entries(value) : Array.isArray(value) ? [...value.entries()] : []
     for (const [key, child] of inner) visit(child, pointerTo(pointer, key))
-    if (inner.length === 0) described.push({ pointer, value, origin: originText(loaded.origins.get(pointer), cwd) })
+    if (inner.length === 0)
+      described.push({ pointer, value, origin: originText(loaded.origins.get(pointer), cwd) })
   }
   visit(redact(loaded.config, loaded.secrets), '')
   return described

@@ -6,8 +6,10 @@ import { treeOf } from './tree.ts'
 /** Takes a configuration that is already plain data: the same checks as for a file, no placeholders, no positions. */
 export function parseConfig(value: unknown, { directory }: { readonly directory: string }): LoadedConfig {
   const tree = treeOf(value, { from: 'value' })
-  if (tree?.kind !== 'map') throw refusal('', 'expected plain data', 'give an object of texts, numbers, booleans, lists and objects')
-  if (tree.entries.has('extends')) throw refusal('/extends', 'only a file can extend others', 'merge the objects before')
+  if (tree?.kind !== 'map')
+    throw refusal('', 'expected plain data', 'give an object of texts, numbers, booleans, lists and objects')
+  if (tree.entries.has('extends'))
+    throw refusal('/extends', 'only a file can extend others', 'merge the objects before')
   return finish({ tree, file: undefined, files: [], directory, secrets: [], broken: new Set(), problems: [] })
 }
 

@@ -3,6 +3,8 @@ import { gatewayError } from '../errors.ts'
 import type { GatewayError } from '../errors.ts'
 import type { Origin } from './tree.ts'
 
+const MOST_SHOWN = 100
+
 /** Something wrong, or doubtful, in the configuration. Its JSON form is itself. */
 export interface Problem {
   /** Absolute path of the file, or `--set`; undefined for a configuration that came as a value. */
@@ -51,7 +53,13 @@ export function formatProblem(problem: Problem, cwd: string): string {
 export function invalidConfig(problems: readonly Problem[]): GatewayError {
   const errors = problems.filter(problem => problem.severity === 'error')
   const count = errors.length === 1 ? '1 problem' : `${errors.length} problems`
-  return gatewayError('GW_CONFIG_INVALID', { count, problems: inOrder(problems) })
+  return gatewayError('GW_CONFIG_INVALID', { count, problems: firstOf(inOrder(problems)) })
+}
+
+function firstOf(problems: readonly Problem[]): readonly Problem[] {
+  if (problems.length <= MOST_SHOWN) return problems
+  const message = `and ${problems.length - MOST_SHOWN} more`
+  return [...problems.slice(0, MOST_SHOWN), problemAt(undefined, { pointer: '', message })]
 }
 
 /** Whether any of them is more than a warning. */
@@ -64,7 +72,9 @@ export function inOrder(problems: readonly Problem[]): Problem[] {
   const once = [...new Map(problems.map(problem => [JSON.stringify(problem), problem])).values()]
   const files = [...new Set(once.map(problem => problem.file))]
   const rank = (problem: Problem) => files.indexOf(problem.file)
-  return once.sort((a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.col ?? 0) - (b.col ?? 0))
+  return once.sort(
+    (a, b) => rank(a) - rank(b) || (a.line ?? 0) - (b.line ?? 0) || (a.col ?? 0) - (b.col ?? 0),
+  )
 }
 
 function placeOf(origin: Origin | undefined): Pick<Problem, 'file' | 'line' | 'col'> {

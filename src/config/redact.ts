@@ -20,6 +20,7 @@ function redacted(value: unknown, pointer: string, secrets: readonly string[]): 
   if (Array.isArray(value)) return value.map((item, i) => redacted(item, pointerTo(pointer, i), secrets))
   if (!isPlain(value)) return value
   const shown: Record<string, unknown> = {}
-  for (const [key, inner] of Object.entries(value)) setOwn(shown, hide(key, secrets), redacted(inner, pointerTo(pointer, key), secrets))
+  for (const [key, inner] of Object.entries(value))
+    setOwn(shown, hide(key, secrets), redacted(inner, pointerTo(pointer, key), secrets))
   return shown
 }

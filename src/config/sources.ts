@@ -28,7 +28,13 @@ export class Sources {
   /** A file laid over what it extends; undefined after reporting why not. `from` is who wants it. */
   load(file: string, from: Origin, pointer = ''): Tree | undefined {
     const known = this.#trees.get(file)
-    if (known === 'open') return this.#refuse(from, pointer, `"${file}" extends itself`, 'remove one of the files from the circle')
+    if (known === 'open')
+      return this.#refuse(
+        from,
+        pointer,
+        `"${file}" extends itself`,
+        'remove one of the files from the circle',
+      )
     if (this.#trees.has(file)) return known
     if (this.#trees.size >= MOST_FILES) return this.#refuse(from, pointer, `more than ${MOST_FILES} files`)
     this.#trees.set(file, 'open')
@@ -43,7 +49,8 @@ export class Sources {
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined
     if (own.kind === 'map') return this.#extended(own, file)
-    if (own.kind === 'scalar' && own.value === null) return { kind: 'map', origin: own.origin, entries: new Map() }
+    if (own.kind === 'scalar' && own.value === null)
+      return { kind: 'map', origin: own.origin, entries: new Map() }
     return this.#refuse(own.origin, '', 'the file must hold a map', 'begin with "version: 1"')
   }
 
@@ -54,7 +61,8 @@ export class Sources {
     const rest: Tree = { ...own, entries }
     if (wanted === undefined) return rest
     const bases = baseNames(wanted)
-    if (bases === undefined) return this.#refuse(wanted.origin, '/extends', 'expected a file name or a list of them')
+    if (bases === undefined)
+      return this.#refuse(wanted.origin, '/extends', 'expected a file name or a list of them')
     return bases
       .map(({ name, origin }) => this.load(resolve(dirname(file), name), origin, '/extends'))
       .concat(rest)
@@ -73,7 +81,9 @@ function unreadable(file: string, contents: Contents): string {
 function baseNames(tree: Tree): { name: string; origin: Origin }[] | undefined {
   const items = tree.kind === 'list' ? tree.items : [tree]
   const names = items.flatMap(item =>
-    item.kind === 'scalar' && typeof item.value === 'string' && item.value !== '' ? [{ name: item.value, origin: item.origin }] : [],
+    item.kind === 'scalar' && typeof item.value === 'string' && item.value !== ''
+      ? [{ name: item.value, origin: item.origin }]
+      : [],
   )
   return names.length === items.length ? names : undefined
 }

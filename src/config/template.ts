@@ -1,7 +1,12 @@
 /** A piece of a text with placeholders. */
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'variable'; readonly name: string; readonly operator: '' | ':-' | ':?'; readonly rest: readonly Part[] }
+  | {
+      readonly kind: 'variable'
+      readonly name: string
+      readonly operator: '' | ':-' | ':?'
+      readonly rest: readonly Part[]
+    }
   | { readonly kind: 'file'; readonly path: readonly Part[] }
 
 export type Template = { readonly parts: readonly Part[] } | { readonly mistake: string }
@@ -40,7 +45,7 @@ class TemplateReader {
         if (literal !== '') parts.push({ kind: 'text', text: literal })
         literal = ''
         parts.push(this.#placeholder(depth))
-      } else literal += this.#text[this.#at++]
+      } else literal += this.#text.charAt(this.#at++)
     }
     return literal === '' ? parts : [...parts, { kind: 'text', text: literal }]
   }

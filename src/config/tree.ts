@@ -51,7 +51,11 @@ export interface Located {
 
 /** Turns a tree into plain data; a `null` in a map removes its key. */
 export function locate(tree: Tree): Located {
-  const located = { origins: new Map<string, Origin>(), keys: new Map<string, Origin>(), empty: [] as string[] }
+  const located = {
+    origins: new Map<string, Origin>(),
+    keys: new Map<string, Origin>(),
+    empty: [] as string[],
+  }
   return { ...located, value: plain(tree, '', located) }
 }
 
@@ -63,13 +67,18 @@ function plain(tree: Tree, pointer: string, located: Omit<Located, 'value'> & { 
   for (const [key, entry] of tree.entries) {
     const at = pointerTo(pointer, key)
     located.keys.set(at, entry.key)
-    if (entry.tree.kind !== 'scalar' || entry.tree.value !== null) setOwn(value, key, plain(entry.tree, at, located))
+    if (entry.tree.kind !== 'scalar' || entry.tree.value !== null)
+      setOwn(value, key, plain(entry.tree, at, located))
     else if (entry.tree.removes !== true) noteEmpty(at, entry.tree, located)
   }
   return value
 }
 
-function noteEmpty(pointer: string, tree: ScalarTree, located: Omit<Located, 'value'> & { empty: string[] }): void {
+function noteEmpty(
+  pointer: string,
+  tree: ScalarTree,
+  located: Omit<Located, 'value'> & { empty: string[] },
+): void {
   located.empty.push(pointer)
   located.origins.set(pointer, tree.origin)
 }

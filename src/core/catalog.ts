@@ -63,7 +63,8 @@ export class Catalog {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
     const parts = settled.filter(part => part !== undefined)
-    const key = only === undefined ? viewKey(kind, session) : `${viewKey(kind, session)}${JSON.stringify(only)}`
+    const isWhole = names.length === this.#graph.upstreams.size
+    const key = isWhole ? viewKey(kind, session) : `${viewKey(kind, session)}${JSON.stringify(names)}`
     const identity = parts.flatMap(part => part.payloads)
     const kept = this.#kept.get(key)
     if (kept !== undefined && sameMembers(kept.identity, identity)) return kept.view

@@ -47,6 +47,27 @@ export function scanObject(bytes: Buffer, start: number, end: number, visit: Vis
   }
 }
 
+/**
+ * Walks the elements of the JSON array that fills `bytes`, without parsing one.
+ * @throws ScanError when the bytes are no array, or nest deeper than 64.
+ */
+export function scanArray(bytes: Buffer, visit: (start: number, end: number) => void): void {
+  const end = bytes.length
+  let at = skipSpace(bytes, 0, end)
+  if (bytes[at] !== OPEN_ARRAY) throw new ScanError('not a JSON array')
+  at = skipSpace(bytes, at + 1, end)
+  if (bytes[at] === CLOSE_ARRAY) return endOfInput(bytes, at + 1, end)
+  for (;;) {
+    const start = at
+    at = skipValue(bytes, start, end)
+    visit(start, at)
+    at = skipSpace(bytes, at, end)
+    if (bytes[at] === CLOSE_ARRAY && at < end) return endOfInput(bytes, at + 1, end)
+    if (bytes[at] !== COMMA || at >= end) throw new ScanError('expected "," or "]"')
+    at = skipSpace(bytes, at + 1, end)
+  }
+}
+
 function endOfInput(bytes: Buffer, at: number, end: number): void {
   if (skipSpace(bytes, at, end) < end) throw new ScanError('text after the message')
 }

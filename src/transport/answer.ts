@@ -1,7 +1,7 @@
 import type { Answer } from '../core/ports.ts'
 import { gatewayError } from '../errors.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
-import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import { visible } from './visible.ts'
 
 /** What a server's response means. Results stay the bytes they came in. */
@@ -15,7 +15,11 @@ export function answerOf(response: RpcResponse): Answer {
 }
 
 /** What a request answers that its client has cancelled. */
+export function cancelledAnswer(): { error: RpcError } {
+  return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
+}
+
+/** The same, in the form of a server's response. */
 export function cancelled(id: RpcId): RpcResponse {
-  const error = rpcError(RPC.internal, gatewayError('GW_CANCELLED').message)
-  return { kind: 'response', id, result: undefined, resultType: undefined, error }
+  return { kind: 'response', id, result: undefined, resultType: undefined, ...cancelledAnswer() }
 }

@@ -1,39 +1,35 @@
 import { PassThrough } from 'node:stream'
-import type { Clock, Gate, Listener, Log } from '../core/ports.ts'
+import type { ListenerContext } from '../core/ports.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { LineSplitter } from './frames.ts'
-import { stdioListener } from './listen-stdio.ts'
+import { Pipe } from './stdio/pipe.ts'
 
 /** Lines of ours are as long as they need to be. */
 const MAX_LINE = 64 * 1024 * 1024
 
-/** What an MCP SDK `Client` connects to: a pipe that never leaves the process. */
+/** What an MCP SDK `Client` connects to: a pipe that never leaves the process. Either era, like any stdio listener. */
 export class InProcessTransport {
   onmessage?: (message: never) => void
   onclose?: () => void
   onerror?: (error: Error) => void
-  readonly #listener: Listener
-  readonly #input: PassThrough
-  readonly #output: PassThrough
+  readonly #context: ListenerContext
+  readonly #input = new PassThrough()
+  #pipe: Pipe | undefined
 
-  constructor(listener: (streams: { input: PassThrough; output: PassThrough }) => Listener) {
-    this.#input = new PassThrough()
-    this.#output = new PassThrough()
-    this.#listener = listener({ input: this.#input, output: this.#output })
+  constructor(context: ListenerContext) {
+    this.#context = context
   }
 
   async start(): Promise<void> {
+    const output = new PassThrough()
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
-      onLine: line => this.#deliver(line),
+      onLine: line => this.onmessage?.(JSON.parse(line.toString('utf8')) as never),
       onTooLong: () => this.onerror?.(new Error('a message is too long')),
     })
-    this.#output.on('data', (chunk: Buffer) => lines.push(chunk))
-    await this.#listener.start()
-  }
-
-  #deliver(line: Buffer): void {
-    this.onmessage?.(JSON.parse(line.toString('utf8')) as never)
+    output.on('data', (chunk: Buffer) => lines.push(chunk))
+    this.#pipe = new Pipe({ input: this.#input, output, context: this.#context, graceMs: 0 })
+    this.#pipe.start()
   }
 
   async send(message: JsonObject): Promise<void> {
@@ -42,12 +38,7 @@ export class InProcessTransport {
 
   async close(): Promise<void> {
     this.#input.end()
-    await this.#listener.stop(0)
+    await this.#pipe?.end('closed', 0)
     this.onclose?.()
   }
-}
-
-/** A transport for an MCP SDK `Client`, either era. */
-export function inProcessTransport(gate: Gate, log: Log, clock: Clock): InProcessTransport {
-  return new InProcessTransport(streams => stdioListener({ name: 'in-process', gate, log, clock }, streams))
 }

@@ -72,10 +72,11 @@ export class Link implements WireEvents {
     return answerOf(response)
   }
 
-  /** A request of our own, such as the handshake. */
-  ask(method: string, params: JsonObject | undefined, id: RpcId = ++this.#lastId): Promise<RpcResponse> {
+  /** A request of our own, such as the handshake; a probe has a string for its id. */
+  ask(method: string, params: JsonObject | undefined, isProbe = false): Promise<RpcResponse> {
     return new Promise((resolve, reject) => {
-      this.#request(new Pending(id, method, undefined, resolve, reject), params)
+      const id = ++this.#lastId
+      this.#request(new Pending(isProbe ? `probe-${id}` : id, method, undefined, resolve, reject), params)
     })
   }
 
@@ -120,6 +121,7 @@ export class Link implements WireEvents {
   }
 
   received(bytes: Buffer, of: Pending | undefined): void {
+    if (this.closedBecause !== undefined && !this.wire.streams) return
     const message = parseMessage(bytes, this.server?.era)
     if (message.kind === 'response') this.#answered(message, of)
     else if (message.kind === 'notification') this.#told(message, of)

@@ -42,8 +42,8 @@ export class Pending {
   open = true
   /** Takes back the wish to hear of the client's cancellation. */
   takeBack: (() => void) | undefined = undefined
-  /** Stops the HTTP request that carries it. */
-  abort: (() => void) | undefined = undefined
+  /** The HTTP request that carries it. */
+  carrier: { abort(): void } | undefined = undefined
   /** Hears the notifications of a subscription. */
   hear: ((notification: Notification) => void) | undefined = undefined
 

@@ -30,7 +30,7 @@ export function createLog(options: LogOptions): Logger {
 function logger(options: LogOptions, bound: Fields): Logger {
   const at = (level: Level) => (message: string, fields?: Fields) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(options.level)) return
-    options.write(hideSecrets(options, line(options, level, message, { ...bound, ...fields })))
+    options.write(printable(hideSecrets(options, line(options, level, message, { ...bound, ...fields }))))
   }
   return {
     debug: at('debug'),
@@ -47,7 +47,7 @@ function line({ format, time = () => new Date() }: LogOptions, level: Level, mes
   const tail = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}=${typeof value === 'string' ? quoted(value) : JSON.stringify(value, plain)}`)
-  return `${now.slice(11, 23)} ${level.padEnd(5)} ${printable(message)}${tail.join('')}`
+  return `${now.slice(11, 23)} ${level.padEnd(5)} ${message}${tail.join('')}`
 }
 
 function plain(_key: string, value: unknown): unknown {

@@ -10,7 +10,10 @@ export function isPlain(value: unknown): value is Plain {
 
 /** The value at a path of keys, if everything on the way is there. */
 export function valueAt(value: unknown, ...keys: readonly string[]): unknown {
-  return keys.reduce<unknown>((at, key) => (isPlain(at) && Object.hasOwn(at, key) ? at[key] : undefined), value)
+  return keys.reduce<unknown>(
+    (at, key) => (isPlain(at) && Object.hasOwn(at, key) ? at[key] : undefined),
+    value,
+  )
 }
 
 /** The map at a path of keys; an empty one if something else is there. */

@@ -4,6 +4,7 @@ import { findPackageJSON } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { parse } from 'yaml'
 
 /** The revisions whose requirement sets the suite has frozen. */
@@ -115,7 +116,7 @@ function run(program: string, args: string[]): Promise<{ ok: boolean; output: st
   const options = { maxBuffer: 64 * 1024 * 1024, timeout: 240_000 }
   return new Promise(resolve => {
     execFile(process.execPath, [program, ...args], options, (error, stdout, stderr) =>
-      resolve({ ok: error === null, output: stdout + stderr }),
+      resolve({ ok: error === null, output: stripVTControlCharacters(stdout + stderr) }),
     )
   })
 }

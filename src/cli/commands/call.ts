@@ -8,8 +8,9 @@ export default class Call extends GatewayCommand {
     'Arguments are a JSON object in --args, or KEY=VALUE after the name of the tool, or both.',
     'Exit codes: 0 the tool answered, 2 wrong usage or no such tool, 3 invalid configuration,',
     '4 its server did not start, 5 the tool or its server said no.',
-  ].join('\n')
-  static override usage = 'call TOOL [KEY=VALUE...] [--args <json>] [-c <file>] [--env <name>] [--set <key=value>...] [--json]'
+  ].join(' ')
+  static override usage =
+    'call TOOL [KEY=VALUE...] [--args <json>] [-c <file>] [--env <name>] [--set <key=value>...] [--json]'
   static override examples = [
     'gateway call files__read_file path=README.md',
     `gateway call memory__search_nodes --args '{"query": "gateway"}'`,
@@ -17,10 +18,18 @@ export default class Call extends GatewayCommand {
   ]
   static override strict = false
   static override args = {
-    tool: argument({ required: true, description: 'Name of the tool, as clients see it.', ignoreStdin: true }),
+    tool: argument({
+      required: true,
+      description: 'Name of the tool, as clients see it.',
+      ignoreStdin: true,
+    }),
   }
   static override flags = {
-    args: string({ char: 'a', helpValue: '<json>', summary: 'Its arguments as a JSON object; - reads them from stdin.' }),
+    args: string({
+      char: 'a',
+      helpValue: '<json>',
+      summary: 'Its arguments as a JSON object; - reads them from stdin.',
+    }),
     ...CONFIG_FLAGS,
   }
 

@@ -6,7 +6,7 @@ export default class Inspect extends GatewayCommand {
   static override description = [
     'Starts the upstreams, but no listener, and waits until each is ready or has failed.',
     'Secrets are not shown.',
-  ].join('\n')
+  ].join(' ')
   static override examples = [
     'gateway inspect',
     'gateway inspect --offline --origins',
@@ -14,7 +14,10 @@ export default class Inspect extends GatewayCommand {
   ]
   static override flags = {
     live: boolean({ allowNo: true, default: true, summary: 'Start the upstreams and show what they offer.' }),
-    offline: boolean({ exclusive: ['live'], summary: 'Start nothing: configuration, plugins and hooks only.' }),
+    offline: boolean({
+      exclusive: ['live'],
+      summary: 'Start nothing: configuration, plugins and hooks only.',
+    }),
     origins: boolean({ summary: 'Say of each value where it comes from.' }),
     ...CONFIG_FLAGS,
   }

@@ -7,7 +7,7 @@ export default class Serve extends GatewayCommand {
     'SIGTERM and SIGINT let what is open end and then stop; a second one stops at once.',
     'SIGHUP reads the configuration again; where it is invalid the running one stays.',
     'The log is on stderr. stdout belongs to a client on stdio.',
-  ].join('\n')
+  ].join(' ')
   static override examples = [
     'gateway serve',
     'gateway serve --config gateway.yaml --env production',

@@ -2,7 +2,8 @@ import { CONFIG_FLAGS, GatewayCommand } from '../gateway-command.ts'
 
 export default class Validate extends GatewayCommand {
   static override summary = 'Check a configuration: all that serve does, short of starting anything.'
-  static override description = 'Exit codes: 0 valid, 2 wrong usage, 3 invalid configuration, 4 a plugin failed to set up.'
+  static override description =
+    'Exit codes: 0 valid, 2 wrong usage, 3 invalid configuration, 4 a plugin failed to set up.'
   static override examples = [
     'gateway validate',
     'gateway validate --config gateway.yaml --env production --json',

@@ -6,7 +6,8 @@ import type { Report } from '../problem.ts'
 export function checkCommands(config: unknown, isFile: (path: string) => boolean, report: Report): void {
   const upstreams = mapAt(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const command = textAt(upstreams, name, 'type') === 'stdio' ? textAt(upstreams, name, 'command') : undefined
+    const command =
+      textAt(upstreams, name, 'type') === 'stdio' ? textAt(upstreams, name, 'command') : undefined
     if (command === undefined || !/[\s|&;<>`$"'*?]/.test(command) || isFile(command)) continue
     report({ pointer: `${pointerTo('/upstreams', name)}/command`, ...advice(command) })
   }

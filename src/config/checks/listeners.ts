@@ -18,12 +18,18 @@ export function checkListeners(config: unknown, report: Report): void {
   const places = names.flatMap(name => placeOf(listeners, name))
   places.forEach((place, i) => {
     for (const other of places.slice(0, i)) if (clash(place, other)) taken(place, other, report)
-    if (!isLoopback(place.host) && valueAt(listeners, place.name, 'exposeWithoutAuth') !== true) exposed(place, report)
+    if (!isLoopback(place.host) && valueAt(listeners, place.name, 'exposeWithoutAuth') !== true)
+      exposed(place, report)
   })
   const [first, ...more] = names.filter(name => textAt(listeners, name, 'type') === 'stdio')
   for (const name of more) {
     const message = `stdin and stdout already belong to listener "${first}"`
-    report({ pointer: pointerTo('/listeners', name), message, hint: 'one stdio listener is the most', on: 'key' })
+    report({
+      pointer: pointerTo('/listeners', name),
+      message,
+      hint: 'one stdio listener is the most',
+      on: 'key',
+    })
   }
 }
 
@@ -31,7 +37,9 @@ function placeOf(listeners: unknown, name: string): Place[] {
   if (textAt(listeners, name, 'type') !== 'http') return []
   const host = textAt(listeners, name, 'host')
   const port = valueAt(listeners, name, 'port')
-  return host === undefined || typeof port !== 'number' ? [] : [{ name, pointer: pointerTo('/listeners', name), host, port }]
+  return host === undefined || typeof port !== 'number'
+    ? []
+    : [{ name, pointer: pointerTo('/listeners', name), host, port }]
 }
 
 function clash(a: Place, b: Place): boolean {
@@ -45,7 +53,9 @@ function sameHost(host: string): string {
 
 function isLoopback(host: string): boolean {
   const name = host.toLowerCase().replace(/^\[(.*)\]$/, '$1')
-  return name === '::1' || name === 'localhost' || name.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(name)
+  return (
+    name === '::1' || name === 'localhost' || name.endsWith('.localhost') || /^127(\.\d{1,3}){3}$/.test(name)
+  )
 }
 
 function taken({ pointer, host, port }: Place, other: Place, report: Report): void {
@@ -55,5 +65,9 @@ function taken({ pointer, host, port }: Place, other: Place, report: Report): vo
 
 function exposed({ pointer, host }: Place, report: Report): void {
   const message = `host "${host}" opens every tool to everyone who reaches this port, without authentication`
-  report({ pointer: `${pointer}/host`, message, hint: 'use 127.0.0.1, or say that it is meant with "exposeWithoutAuth: true"' })
+  report({
+    pointer: `${pointer}/host`,
+    message,
+    hint: 'use 127.0.0.1, or say that it is meant with "exposeWithoutAuth: true"',
+  })
 }

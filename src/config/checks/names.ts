@@ -16,7 +16,11 @@ export function checkNames(config: unknown, report: Report): void {
 
   function known(name: string, pointer: string): boolean {
     if (Object.hasOwn(upstreams, name)) return true
-    report({ pointer, message: `there is no upstream "${name}"`, hint: didYouMean(name, Object.keys(upstreams)) })
+    report({
+      pointer,
+      message: `there is no upstream "${name}"`,
+      hint: didYouMean(name, Object.keys(upstreams)),
+    })
     return false
   }
 

@@ -33,8 +33,16 @@ function compare(one: Prefixed, other: Prefixed, report: Report): void {
     const message = `no prefix here and none for "${other.name}": where names collide, "${other.name}" wins`
     report({ pointer, message, hint: 'give one of them a prefix', severity: 'warning' })
   } else if (prefix === other.prefix) {
-    report({ pointer, message: `prefix "${prefix}" already belongs to upstream "${other.name}"`, hint: 'give one of them another prefix' })
-  } else if (prefix !== '' && other.prefix !== '' && (prefix.startsWith(other.prefix) || other.prefix.startsWith(prefix))) {
+    report({
+      pointer,
+      message: `prefix "${prefix}" already belongs to upstream "${other.name}"`,
+      hint: 'give one of them another prefix',
+    })
+  } else if (
+    prefix !== '' &&
+    other.prefix !== '' &&
+    (prefix.startsWith(other.prefix) || other.prefix.startsWith(prefix))
+  ) {
     const message = `prefixes "${prefix}" and "${other.prefix}" (upstream "${other.name}") begin alike, so names may collide`
     report({ pointer, message, hint: 'make them differ earlier', severity: 'warning' })
   }

@@ -4,9 +4,16 @@ import { GatewayCommand, JSON_FLAG } from '../../gateway-command.ts'
 
 export default class PluginNew extends GatewayCommand {
   static override summary = 'Write a new plugin with its schema and a test that passes.'
-  static override examples = ['gateway plugin new redact', 'gateway plugin new audit-trail --dir packages/plugins']
+  static override examples = [
+    'gateway plugin new redact',
+    'gateway plugin new audit-trail --dir packages/plugins',
+  ]
   static override args = {
-    name: argument({ required: true, description: 'Lower-case letters, digits and dashes.', ignoreStdin: true }),
+    name: argument({
+      required: true,
+      description: 'Lower-case letters, digits and dashes.',
+      ignoreStdin: true,
+    }),
   }
   static override flags = {
     dir: string({ default: 'plugins', helpValue: '<directory>', summary: 'Where to write it.' }),

@@ -1,0 +1,95 @@
+import { defineConfig, globalIgnores } from 'eslint/config'
+import tseslint from 'typescript-eslint'
+
+const sizes = lines => ({
+  'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
+  'max-lines-per-function': ['error', { max: lines, skipBlankLines: true, skipComments: true }],
+  complexity: ['error', 10],
+})
+
+const noDefaultExport = {
+  selector: 'ExportDefaultDeclaration',
+  message: 'Export by name; only oclif commands and plugins in examples have a default export.',
+}
+
+// What eslint itself recommends and the type checker does not already see.
+const plainMistakes = [
+  'no-cond-assign',
+  'no-constant-condition',
+  'no-control-regex',
+  'no-empty',
+  'no-empty-character-class',
+  'no-irregular-whitespace',
+  'no-loss-of-precision',
+  'no-misleading-character-class',
+  'no-prototype-builtins',
+  'no-regex-spaces',
+  'no-self-assign',
+  'no-sparse-arrays',
+  'no-unsafe-finally',
+  'no-useless-backreference',
+  'no-useless-catch',
+  'no-useless-escape',
+]
+
+export default defineConfig(
+  globalIgnores(['dist/', 'coverage/', '**/*.gen.*']),
+  {
+    files: ['**/*.{ts,js,mjs}'],
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      ...sizes(40),
+      ...Object.fromEntries(plainMistakes.map(rule => [rule, 'error'])),
+      eqeqeq: 'error',
+      'no-restricted-syntax': ['error', noDefaultExport],
+      'no-else-return': 'error',
+      'no-var': 'error',
+      'prefer-const': 'error',
+      'object-shorthand': 'error',
+    },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
+      // `return void fire()` and arrows that only call something are the house style.
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      '@typescript-eslint/no-meaningless-void-operator': 'off',
+      // A tap may return nothing: `Answer | void` says so.
+      '@typescript-eslint/no-invalid-void-type': 'off',
+      // Numbers read well in texts.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      // Maps and hook names give a return type its meaning, though only one argument uses it.
+      '@typescript-eslint/no-unnecessary-type-parameters': 'off',
+      // An interface of the project may ask for a promise where nothing is awaited.
+      '@typescript-eslint/require-await': 'off',
+      // What a wire or a user's file says is not to be believed, whatever its type.
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      // Texts take whatever they are given.
+      '@typescript-eslint/no-base-to-string': 'off',
+      // Interfaces of plain functions are taken apart: `setup({ options, hooks })`. Classes with #state fail at once.
+      '@typescript-eslint/unbound-method': 'off',
+    },
+  },
+  {
+    files: ['src/cli/commands/**/*.ts', 'examples/**/*.ts', '*.config.mjs'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+  {
+    files: ['test/**/*.ts', '**/*.test.ts'],
+    rules: {
+      ...sizes(120),
+      // Peers of the legacy era use what the SDKs have deprecated.
+      '@typescript-eslint/no-deprecated': 'off',
+      // node:test returns promises that the runner itself waits for.
+      '@typescript-eslint/no-floating-promises': [
+        'error',
+        { allowForKnownSafeCalls: [{ from: 'package', package: 'node:test', name: ['test', 'it', 'describe', 'suite'] }] },
+      ],
+    },
+  },
+)

@@ -1,0 +1,34 @@
+import { ERRORS } from '../src/errors.ts'
+
+const HEADER = `<!-- Generated from src/errors.ts by \`npm run gen\`. Do not edit. -->
+
+# Errors
+
+Every error the gateway makes, in the order of \`src/errors.ts\`. Words in braces are filled in where it happens. An error is logged with its code, ends a
+command with the exit code, and answers a request with the JSON-RPC code, or with the HTTP status where that is the whole answer; a dash means that it never does.
+
+| code | says | what to do | exit | HTTP | JSON-RPC |
+|---|---|---|---|---|---|
+`
+
+interface Row {
+  readonly text: string
+  readonly hint: string
+  readonly exit?: number
+  readonly http?: number
+  readonly rpc?: number
+}
+
+/** docs/reference/errors.md, as it should be. */
+export function errorsReference(): string {
+  const rows = Object.entries<Row>(ERRORS).map(([code, row]) => {
+    const cells = [`\`${code}\``, prose(row.text), prose(row.hint), row.exit, row.http, row.rpc]
+    return `| ${cells.map(cell => cell ?? '–').join(' | ')} |\n`
+  })
+  return HEADER + rows.join('')
+}
+
+// Angle brackets and pipes would be markup.
+function prose(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+}

@@ -1,0 +1,34 @@
+// What is published needs neither the Node of this repository nor its tools: prepack strips package.json, postpack restores it.
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const PACKAGE = fileURLToPath(new URL('../package.json', import.meta.url))
+const ORIGINAL = fileURLToPath(new URL('../node_modules/.cache/tapgate/package.json', import.meta.url))
+const ONLY_HERE = ['scripts', 'devDependencies', 'optionalDependencies']
+
+function strip(): void {
+  restore()
+  const original = readFileSync(PACKAGE, 'utf8')
+  mkdirSync(dirname(ORIGINAL), { recursive: true })
+  writeFileSync(ORIGINAL, original)
+  const entries = Object.entries(JSON.parse(original) as object).filter(([key]) => !ONLY_HERE.includes(key))
+  writeFileSync(PACKAGE, `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`)
+}
+
+// A pack that was cut short leaves the stripped file behind; one that has scripts again was mended by hand.
+function restore(): void {
+  if (!existsSync(ORIGINAL)) return
+  const present = JSON.parse(readFileSync(PACKAGE, 'utf8')) as object
+  if (!('scripts' in present)) writeFileSync(PACKAGE, readFileSync(ORIGINAL))
+  rmSync(ORIGINAL)
+}
+
+// npm sends the registry the package.json that postpack has restored, but a tarball's own is the stripped one.
+function refuseToPublishDirectory(): never {
+  console.error('Publish the tarball, not the directory: npm run release')
+  process.exit(1)
+}
+
+const steps: Record<string, () => void> = { strip, restore, refuse: refuseToPublishDirectory }
+steps[process.argv[2] ?? '']?.()

@@ -1,0 +1,31 @@
+import type { LoadedConfig } from '../config/index.ts'
+import type { Log } from '../core/ports.ts'
+import type { Gateway } from '../gateway.ts'
+import { summaryFields, summaryLines } from './summary.ts'
+import type { Terminal } from './terminal.ts'
+
+/** A function that says where clients connect, of each listener once. */
+export function listenerAnnouncer(gateway: Gateway, log: Log): () => void {
+  const said = new WeakSet()
+  return () => {
+    for (const listener of gateway.listeners) {
+      if (said.has(listener)) continue
+      said.add(listener)
+      log.info('listening', { listener: listener.name, type: listener.type, url: listener.url })
+    }
+  }
+}
+
+/** Says what is served once every upstream is ready or has failed: to people at length, to a log on one line. */
+export async function announceWhenSettled(
+  gateway: Gateway,
+  { config }: LoadedConfig,
+  log: Log,
+  { err }: Terminal,
+): Promise<void> {
+  await gateway.settled()
+  const inspection = { ...(await gateway.inspect()), listeners: gateway.listeners }
+  if (err.width === undefined || config.log.format === 'json')
+    return log.info('serving', summaryFields(inspection))
+  for (const line of summaryLines(inspection, config.server.name, err)) err.line(line)
+}

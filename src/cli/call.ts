@@ -1,0 +1,62 @@
+import type { LoadedConfig } from '../config/index.ts'
+import { gatewayError } from '../errors.ts'
+import type { GatewayError } from '../errors.ts'
+import type { UpstreamStatus } from '../gateway-api.ts'
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { suggest } from '../util/suggest.ts'
+import { argumentsFor } from './call-arguments.ts'
+import type { GivenArguments } from './call-arguments.ts'
+import { listAllTools } from './list-all.ts'
+import { loadSource } from './source.ts'
+import type { SourceFlags } from './source.ts'
+import type { Terminal } from './terminal.ts'
+import { withGateway } from './with-gateway.ts'
+
+/** Calls a tool by the same road as any client and gives back the raw result. */
+export async function callTool(
+  flags: SourceFlags,
+  name: string,
+  given: GivenArguments,
+  terminal: Terminal,
+): Promise<JsonObject> {
+  const source = await loadSource(flags, terminal)
+  return withGateway(source, terminal, async gateway => {
+    const connection = await gateway.connect()
+    const tools = await listAllTools(connection)
+    const tool = tools.find(entry => entry.name === name)
+    if (tool !== undefined)
+      return connection.request('tools/call', { name, arguments: argumentsFor(given, tool.inputSchema) })
+    const { upstreams } = await gateway.inspect()
+    throw noSuchTool(
+      name,
+      tools.map(entry => entry.name),
+      missingOwner(name, source, upstreams),
+    )
+  })
+}
+
+// The prefix tells whose tool it would have been.
+function missingOwner(
+  name: string,
+  { config }: LoadedConfig,
+  upstreams: readonly UpstreamStatus[],
+): UpstreamStatus | undefined {
+  return upstreams.find(({ name: upstream, state }) => {
+    const prefix = config.upstreams[upstream]?.prefix ?? `${upstream}__`
+    return state !== 'ready' && name.startsWith(prefix)
+  })
+}
+
+function noSuchTool(tool: string, known: readonly string[], owner: UpstreamStatus | undefined): GatewayError {
+  if (owner !== undefined) {
+    return gatewayError('GW_UPSTREAM_START', {
+      upstream: owner.name,
+      why: owner.problem ?? `it is ${owner.state}`,
+    })
+  }
+  const found = suggest(tool, known)
+  return gatewayError('GW_TOOL_UNKNOWN', {
+    tool,
+    meant: found === undefined ? '' : ` – did you mean "${found}"?`,
+  })
+}

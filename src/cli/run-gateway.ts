@@ -1,0 +1,74 @@
+import { constants } from 'node:os'
+import { isatty } from 'node:tty'
+import type { Log } from '../core/ports.ts'
+import { reasonOf } from '../errors.ts'
+import type { Gateway } from '../gateway.ts'
+
+interface RunOptions {
+  readonly host: NodeJS.Process
+  readonly log: Log
+  /** Runs when the listeners are open. */
+  readonly started?: () => void
+  /** What SIGHUP asks for. */
+  readonly hangUp?: () => void
+}
+
+/** Runs a gateway until a signal, an accident or its stdio client ends it; returns the exit code. */
+export async function runGateway(
+  gateway: Gateway,
+  { host, log, started, hangUp }: RunOptions,
+): Promise<number> {
+  const signalled = stopSignal(host, log)
+  const accident = reportStrays(host, log)
+  onHangUp(host, hangUp)
+  try {
+    await gateway.start()
+    started?.()
+    return await Promise.race([signalled, accident, gateway.ended.then(() => 0)])
+  } finally {
+    await gateway.close()
+  }
+}
+
+function stopSignal(host: NodeJS.Process, log: Log): Promise<number> {
+  return new Promise(resolve => {
+    let asked = false
+    const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
+      if (asked) host.exit(128 + constants.signals[signal])
+      asked = true
+      log.info('stopping; a second signal stops at once', { signal })
+      resolve(0)
+    }
+    host.on('SIGTERM', stop)
+    host.on('SIGINT', stop)
+  })
+}
+
+// A rejection nobody took is one exchange's bad luck; after an exception that nobody caught nothing is certain any more.
+function reportStrays(host: NodeJS.Process, log: Log): Promise<number> {
+  host.on('unhandledRejection', thrown => log.error('unhandled rejection', internal(thrown)))
+  return new Promise(resolve => {
+    host.on('uncaughtException', thrown => {
+      log.error('uncaught exception, stopping', internal(thrown))
+      resolve(1)
+    })
+  })
+}
+
+function internal(thrown: unknown): Record<string, unknown> {
+  return {
+    code: 'GW_INTERNAL',
+    reason: reasonOf(thrown),
+    stack: thrown instanceof Error ? thrown.stack : undefined,
+  }
+}
+
+// The same signal comes when a terminal is closed, and then it means the end.
+function onHangUp(host: NodeJS.Process, hangUp: (() => void) | undefined): void {
+  const hadTerminal = isatty(2)
+  host.on('SIGHUP', () => {
+    const terminalGone = host.platform === 'win32' || (hadTerminal && !isatty(2))
+    if (terminalGone || hangUp === undefined) host.emit('SIGTERM', 'SIGTERM')
+    else hangUp()
+  })
+}

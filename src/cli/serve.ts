@@ -1,0 +1,51 @@
+import type { LoadedConfig } from '../config/index.ts'
+import { formatProblem } from '../config/problem.ts'
+import { gatewayError } from '../errors.ts'
+import { announceWhenSettled, listenerAnnouncer } from './announce.ts'
+import { serveLog } from './logs.ts'
+import { reloader } from './reload.ts'
+import { runGateway } from './run-gateway.ts'
+import { loadSource, withListeners } from './source.ts'
+import type { SourceFlags } from './source.ts'
+import type { Terminal } from './terminal.ts'
+import { watchFiles } from './watch-files.ts'
+
+interface ServeFlags extends SourceFlags {
+  readonly stdio: boolean
+  readonly watch: boolean
+}
+
+/** Runs what the configuration says until it is told to stop; returns the exit code. */
+export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.Process): Promise<number> {
+  const { log, hideSecretsOf, follow } = serveLog(terminal)
+  const load = async (): Promise<LoadedConfig> => {
+    const source = withStdio(await loadSource(flags, terminal), flags.stdio)
+    hideSecretsOf(source)
+    return source
+  }
+  const source = await load()
+  follow(source)
+  if (Object.keys(source.config.listeners).length === 0) throw gatewayError('GW_NO_LISTENER')
+  const { createGateway } = await import('../gateway.ts')
+  const gateway = await createGateway(source, { log, environment: terminal.environment })
+  const files = watchFiles(() => reload())
+  const sayListeners = listenerAnnouncer(gateway, log)
+  const inForce = (current: LoadedConfig): void => {
+    follow(current)
+    if (flags.watch) files.over(current.files)
+    for (const warning of current.warnings) log.warn(formatProblem(warning, terminal.cwd))
+    sayListeners()
+  }
+  const reload = reloader(gateway, { load, log, cwd: terminal.cwd, loaded: inForce })
+  const started = (): void => {
+    inForce(source)
+    void announceWhenSettled(gateway, source, log, terminal)
+  }
+  return runGateway(gateway, { host, log, started, hangUp: reload })
+}
+
+function withStdio(source: LoadedConfig, wanted: boolean): LoadedConfig {
+  const { listeners } = source.config
+  if (!wanted || Object.values(listeners).some(listener => listener.type === 'stdio')) return source
+  return withListeners(source, { ...listeners, stdio: { type: 'stdio' } })
+}

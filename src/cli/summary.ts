@@ -1,0 +1,78 @@
+import type { CatalogRow, Inspection, UpstreamStatus } from '../gateway-api.ts'
+import type { Kind } from '../protocol/methods.ts'
+import { plural } from './plural.ts'
+import { table } from './table.ts'
+import type { Output } from './terminal.ts'
+
+const NOUNS: Readonly<Record<Kind, string>> = {
+  tools: 'tool',
+  prompts: 'prompt',
+  resources: 'resource',
+  resourceTemplates: 'template',
+}
+
+/** What is served and how to point a client at it, for people. */
+export function summaryLines(inspection: Inspection, name: string, output: Output): string[] {
+  const url = inspection.listeners.find(listener => listener.url !== undefined)?.url
+  return [
+    '',
+    ...table(
+      inspection.upstreams.map(upstream => upstreamCells(upstream, inspection.catalog, output)),
+      output,
+      2,
+    ),
+    ...withheldLines(inspection, output),
+    '',
+    ...(url === undefined ? [] : clientLines(name, url, output)),
+  ]
+}
+
+/** The same as fields of one log line. */
+export function summaryFields({ upstreams, catalog, withheld }: Inspection): Record<string, unknown> {
+  const count = (kind: Kind): number => catalog.filter(row => row.kind === kind).length
+  const missing = upstreams.filter(({ state }) => state !== 'ready').map(({ name }) => name)
+  return {
+    upstreams: upstreams.length,
+    tools: count('tools'),
+    prompts: count('prompts'),
+    resources: count('resources'),
+    ...(missing.length === 0 ? {} : { missing }),
+    ...(withheld.length === 0 ? {} : { withheld: withheld.length }),
+  }
+}
+
+/** `14 tools, 4 prompts` */
+export function offerText(rows: readonly CatalogRow[]): string {
+  const kinds = Object.keys(NOUNS) as Kind[]
+  const counts = kinds.map(kind => ({ kind, count: rows.filter(row => row.kind === kind).length }))
+  const said = counts.filter(({ count }) => count > 0).map(({ kind, count }) => plural(count, NOUNS[kind]))
+  return said.length === 0 ? 'nothing' : said.join(', ')
+}
+
+/** The state in the colour it deserves. */
+export function stateText(state: UpstreamStatus['state'], output: Output): string {
+  return output.paint(state === 'ready' ? 'green' : state === 'failed' ? 'red' : 'yellow', state)
+}
+
+function upstreamCells(upstream: UpstreamStatus, catalog: readonly CatalogRow[], output: Output): string[] {
+  const { name, state, problem } = upstream
+  const offers = offerText(catalog.filter(row => row.upstream === name))
+  return [output.paint('bold', name), stateText(state, output), problem ?? offers]
+}
+
+function withheldLines({ withheld }: Inspection, output: Output): string[] {
+  if (withheld.length === 0) return []
+  const text = `${plural(withheld.length, 'name')} withheld because another upstream owns them; gateway inspect shows which`
+  return [output.paint('yellow', `  ${text}`)]
+}
+
+function clientLines(name: string, url: string, output: Output): string[] {
+  return [
+    `  ${output.paint('bold', url)}`,
+    '',
+    output.paint('dim', '  Point a client at it:'),
+    `    claude mcp add --transport http ${name} ${url}`,
+    `    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list`,
+    '',
+  ]
+}

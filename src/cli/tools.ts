@@ -1,0 +1,51 @@
+import { globs } from '../util/globs.ts'
+import { listAllTools } from './list-all.ts'
+import type { ToolEntry } from './list-all.ts'
+import { oneLine } from './plain-text.ts'
+import { plural } from './plural.ts'
+import { loadSource } from './source.ts'
+import type { SourceFlags } from './source.ts'
+import { table } from './table.ts'
+import type { Terminal } from './terminal.ts'
+import { sayWhatIsMissing, withGateway } from './with-gateway.ts'
+
+/** A tool with the upstream that owns it. */
+export interface OwnedTool extends ToolEntry {
+  readonly upstream: string | undefined
+}
+
+/** The tools whose names fit the pattern, as clients see them. */
+export async function listTools(
+  flags: SourceFlags,
+  pattern: string | undefined,
+  terminal: Terminal,
+): Promise<OwnedTool[]> {
+  const source = await loadSource(flags, terminal)
+  return withGateway(source, terminal, async gateway => {
+    const connection = await gateway.connect()
+    const tools = await listAllTools(connection)
+    const { catalog, upstreams } = await gateway.inspect()
+    sayWhatIsMissing(upstreams, terminal)
+    const owners = new Map(catalog.filter(row => row.kind === 'tools').map(row => [row.name, row.upstream]))
+    const fits = pattern === undefined ? () => true : fitting(pattern)
+    return tools.filter(tool => fits(tool.name)).map(tool => ({ upstream: owners.get(tool.name), ...tool }))
+  })
+}
+
+/** One line each: name, upstream, description. */
+export function toolLines(tools: readonly OwnedTool[], { out }: Terminal): string[] {
+  if (tools.length === 0) return [out.paint('dim', 'no tools')]
+  const rows = tools.map(tool => [
+    out.paint('bold', oneLine(tool.name)),
+    out.paint('cyan', tool.upstream ?? ''),
+    oneLine(tool.description ?? ''),
+  ])
+  return out.width === undefined
+    ? table(rows, out)
+    : [...table(rows, out), '', out.paint('dim', plural(tools.length, 'tool'))]
+}
+
+// A plain word is meant as a part of the name.
+function fitting(pattern: string): (name: string) => boolean {
+  return /[*?[{]/.test(pattern) ? globs(pattern) : name => name.includes(pattern)
+}

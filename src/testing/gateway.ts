@@ -1,0 +1,76 @@
+import type { LoadedConfig } from '../config/index.ts'
+import { createGateway, type Gateway } from '../gateway.ts'
+import type { Plugin } from '../plugin.ts'
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { createLog } from '../util/log.ts'
+import type { TestUpstream } from './upstream.ts'
+
+/** What a test gateway is made of. */
+export interface TestGatewayOptions {
+  /** A configuration as in gateway.yaml, or a loaded file. Without listeners it gets an HTTP one on a free port. */
+  readonly config?: JsonObject | LoadedConfig
+  /** Upstreams by name, added to those of the configuration; what that says of the same name is kept. */
+  readonly upstreams?: Readonly<Record<string, Pick<TestUpstream, 'url'>>>
+  /** Plugins as objects. */
+  readonly plugins?: readonly Plugin<never>[]
+  /** What relative paths of the configuration are relative to. */
+  readonly directory?: string
+  /** Variables that local servers may inherit. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Whether to wait until every upstream has been tried. Default true. */
+  readonly settle?: boolean
+}
+
+/** One line of a test gateway's log. */
+export type LogLine = JsonObject
+
+/** A running gateway with its address and its log. */
+export interface TestGateway extends AsyncDisposable {
+  readonly gateway: Gateway
+  /** Its HTTP endpoint; empty when it has none. */
+  readonly url: string
+  /** What it has logged so far, from level debug. */
+  readonly log: readonly LogLine[]
+}
+
+/**
+ * Builds and starts the real gateway, with an HTTP listener on a free port.
+ *
+ * ```ts
+ * await using gateway = await testGateway({ upstreams: { web }, plugins: [myPlugin], config: { cache: false } })
+ * await using client = await testClient(gateway)
+ * ```
+ */
+export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const log: LogLine[] = []
+  const write = (line: string): void => void log.push(JSON.parse(line) as LogLine)
+  const { plugins, directory, environment } = options
+  const gateway = await createGateway(sourceOf(options), { log: createLog({ level: 'debug', format: 'json', write }), plugins, directory, environment })
+  try {
+    await gateway.start()
+    if (options.settle !== false) await gateway.settled()
+  } catch (error) {
+    await gateway.close()
+    throw error
+  }
+  const url = gateway.listeners.find(listener => listener.url !== undefined)?.url ?? ''
+  return { gateway, url, log, [Symbol.asyncDispose]: () => gateway.close() }
+}
+
+function sourceOf({ config = {}, upstreams = {} }: TestGatewayOptions): JsonObject | LoadedConfig {
+  if ('origins' in config && 'config' in config) return config
+  const given = config as JsonObject
+  const own = isObject(given.upstreams) ? given.upstreams : {}
+  const reached = Object.entries(upstreams).map(([name, { url }]) => [name, { type: 'http', url, ...(own[name] as object | undefined) }] as const)
+  return {
+    version: 1,
+    shutdown: { grace: 100 },
+    listeners: { main: { type: 'http', port: 0 } },
+    ...given,
+    upstreams: { ...Object.fromEntries(reached), ...without(own, upstreams) },
+  }
+}
+
+function without(own: JsonObject, names: object): JsonObject {
+  return Object.fromEntries(Object.entries(own).filter(([name]) => !Object.hasOwn(names, name)))
+}

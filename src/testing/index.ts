@@ -1,0 +1,31 @@
+/**
+ * Test your configuration or plugin against the real gateway: real sockets on free ports, nothing mocked.
+ *
+ * ```ts
+ * import { testClient, testGateway, testUpstream } from 'tapgate/testing'
+ *
+ * test('a denied tool never reaches the upstream', async () => {
+ *   await using web = await testUpstream({ tools: { search: () => 'found', drop: () => 'gone' } })
+ *   await using gateway = await testGateway({ upstreams: { web }, config: { filters: { tools: { deny: ['*__drop'] } } } })
+ *   await using client = await testClient(gateway)
+ *
+ *   const reply = await client.request('tools/call', { name: 'web__drop' })
+ *
+ *   assert.equal(reply.error?.code, -32602)
+ *   assert.equal(web.received('tools/call').length, 0)
+ * })
+ * ```
+ */
+export { closeAfter } from './close-after.ts'
+export { testClient, type Reply, type RequestOptions, type RunningRequest, type TestClient, type TestClientOptions } from './client.ts'
+export { testGateway, type LogLine, type TestGateway, type TestGatewayOptions } from './gateway.ts'
+export {
+  testUpstream,
+  type ReceivedCall,
+  type TestContext,
+  type TestPrompt,
+  type TestResource,
+  type TestTool,
+  type TestUpstream,
+  type TestUpstreamOptions,
+} from './upstream.ts'

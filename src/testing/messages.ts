@@ -1,0 +1,42 @@
+import { createParser } from 'eventsource-parser'
+import type { Response } from 'undici'
+import { isObject, type JsonObject, type RpcId } from '../protocol/jsonrpc.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+
+/** One JSON-RPC message as it came. */
+export interface Message {
+  readonly id?: RpcId | null
+  readonly method?: string
+  readonly params?: JsonObject
+  readonly result?: JsonObject
+  readonly error?: RpcError
+}
+
+/** The messages of an HTTP response, whether one JSON document or a stream of events. */
+export async function* messagesOf(response: Response): AsyncGenerator<Message> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) yield* eventsOf(response)
+  else yield* documentOf(await response.text())
+}
+
+function* documentOf(body: string): Generator<Message> {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    for (const message of Array.isArray(parsed) ? (parsed as unknown[]) : [parsed]) if (isObject(message)) yield message as Message
+  } catch {
+    // No JSON is no message; the caller sees the status.
+  }
+}
+
+async function* eventsOf(response: Response): AsyncGenerator<Message> {
+  const found: Message[] = []
+  const parser = createParser({
+    onEvent: ({ data }) => {
+      if (data !== '') found.push(JSON.parse(data) as Message)
+    },
+  })
+  const decoder = new TextDecoder()
+  for await (const chunk of response.body ?? []) {
+    parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }))
+    yield* found.splice(0)
+  }
+}

@@ -1,0 +1,124 @@
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { LISTS, type Kind } from '../protocol/methods.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import type { TestUpstreamOptions } from './upstream.ts'
+
+/** What a tool of a test upstream can do besides returning. */
+export interface TestContext {
+  /** The whole parameters, `_meta` included. */
+  readonly params: JsonObject
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** Aborted when the caller gives up. */
+  readonly signal: AbortSignal
+  /** Sends a notification of this request ahead of its answer. */
+  notify(method: string, params: JsonObject): void
+}
+
+type Run = (args: JsonObject, context: TestContext) => unknown
+/** A function of the arguments, or an entry of the list with a `run`. A string becomes a text result, an `RpcError` an error. */
+export type TestTool = Run | (JsonObject & { readonly run?: Run })
+/** The same for prompts: a string becomes one user message. */
+export type TestPrompt = TestTool
+/** A resource's text, or an entry of the list with a `text`. */
+export type TestResource = string | (JsonObject & { readonly text?: string })
+
+type Outcome = { readonly result: JsonObject } | { readonly error: RpcError }
+
+/** What a test upstream offers. The maps may be changed while it runs. */
+export class Offer {
+  readonly options: TestUpstreamOptions
+  readonly tools: Map<string, TestTool>
+  readonly prompts: Map<string, TestPrompt>
+  readonly resources: Map<string, TestResource>
+  readonly methods: Map<string, TestTool>
+
+  constructor(options: TestUpstreamOptions) {
+    this.options = options
+    this.tools = new Map(Object.entries(options.tools ?? {}))
+    this.prompts = new Map(Object.entries(options.prompts ?? {}))
+    this.resources = new Map(Object.entries(options.resources ?? {}))
+    this.methods = new Map(Object.entries(options.methods ?? {}))
+  }
+
+  get info(): JsonObject {
+    return { name: this.options.name ?? 'test-upstream', version: this.options.version ?? '1.0.0' }
+  }
+
+  get capabilities(): JsonObject {
+    const { tools, prompts, resources, resourceTemplates, capabilities } = this.options
+    return {
+      ...(tools === undefined ? {} : { tools: { listChanged: true } }),
+      ...(prompts === undefined ? {} : { prompts: { listChanged: true } }),
+      ...(resources === undefined && resourceTemplates === undefined ? {} : { resources: { listChanged: true } }),
+      ...capabilities,
+    }
+  }
+
+  /** Answers one request, in neutral form. */
+  async answer(method: string, params: JsonObject, context: TestContext): Promise<Outcome> {
+    const own = this.methods.get(method)
+    if (own !== undefined) return outcomeOf(await run(own, params, context), text => ({ text }))
+    const kind = (Object.keys(LISTS) as Kind[]).find(candidate => LISTS[candidate].method === method)
+    if (kind !== undefined) return this.#list(kind, params)
+    if (method === 'tools/call') return call(this.tools, params, context, 'tool', text => ({ content: [{ type: 'text', text }] }))
+    if (method === 'prompts/get') return call(this.prompts, params, context, 'prompt', message)
+    if (method === 'resources/read') return this.#read(params)
+    if (method === 'ping') return { result: {} }
+    return { error: rpcError(RPC.methodNotFound, `Method not found: ${method}`) }
+  }
+
+  #list(kind: Kind, { cursor }: JsonObject): Outcome {
+    const { pageSize = Infinity } = this.options
+    const entries = this.#entries(kind)
+    const start = cursor === undefined ? 0 : Number(cursor)
+    if (!Number.isInteger(start)) return { error: rpcError(RPC.invalidParams, 'bad cursor') }
+    const end = start + pageSize
+    return { result: { [LISTS[kind].member]: entries.slice(start, end), ...(end < entries.length ? { nextCursor: String(end) } : {}) } }
+  }
+
+  #entries(kind: Kind): JsonObject[] {
+    if (kind === 'tools') return [...this.tools].map(([name, tool]) => ({ name, inputSchema: { type: 'object' }, ...fieldsOf(tool) }))
+    if (kind === 'prompts') return [...this.prompts].map(([name, prompt]) => ({ name, ...fieldsOf(prompt) }))
+    if (kind === 'resources') return [...this.resources].map(([uri, resource]) => ({ uri, name: uri, ...fieldsOf(resource) }))
+    return [...(this.options.resourceTemplates ?? [])]
+  }
+
+  #read({ uri }: JsonObject): Outcome {
+    const resource = this.resources.get(String(uri))
+    if (resource === undefined) return { error: rpcError(RPC.legacyNoResource, `Resource not found: ${String(uri)}`) }
+    const text = typeof resource === 'string' ? resource : (resource.text ?? '')
+    return { result: { contents: [{ uri, mimeType: 'text/plain', text }] } }
+  }
+}
+
+async function call(
+  offered: ReadonlyMap<string, TestTool>,
+  params: JsonObject,
+  context: TestContext,
+  what: string,
+  fromText: (text: string) => JsonObject,
+): Promise<Outcome> {
+  const found = offered.get(String(params.name))
+  if (found === undefined) return { error: rpcError(RPC.invalidParams, `Unknown ${what}: ${String(params.name)}`) }
+  return outcomeOf(await run(found, isObject(params.arguments) ? params.arguments : {}, context), fromText)
+}
+
+async function run(tool: TestTool, args: JsonObject, context: TestContext): Promise<unknown> {
+  return typeof tool === 'function' ? tool(args, context) : (tool.run?.(args, context) ?? 'ok')
+}
+
+function outcomeOf(returned: unknown, fromText: (text: string) => JsonObject): Outcome {
+  if (!isObject(returned)) return { result: fromText(String(returned)) }
+  const isError = typeof returned.code === 'number' && typeof returned.message === 'string'
+  return isError ? { error: returned as unknown as RpcError } : { result: returned }
+}
+
+function message(text: string): JsonObject {
+  return { messages: [{ role: 'user', content: { type: 'text', text } }] }
+}
+
+function fieldsOf(entry: TestTool | TestResource): JsonObject {
+  if (!isObject(entry)) return {}
+  const { run: _run, text: _text, ...fields } = entry as JsonObject
+  return fields
+}

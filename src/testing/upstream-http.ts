@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { isObject, type JsonObject, type RpcId } from '../protocol/jsonrpc.ts'
+import { METHODS } from '../protocol/methods.ts'
+import { HEADER, META } from '../protocol/names.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import { MODERN_VERSION, negotiateLegacy } from '../protocol/versions.ts'
+import type { Offer } from './offer.ts'
+import { Received, writeEvent, type UpstreamState } from './upstream-state.ts'
+
+interface Post {
+  readonly call: Received
+  readonly response: ServerResponse
+  readonly offer: Offer
+  readonly state: UpstreamState
+}
+
+const EVENT_STREAM = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
+
+/** Answers one HTTP request to a test upstream, in whichever era it is made. */
+export async function respond(request: IncomingMessage, response: ServerResponse, offer: Offer, state: UpstreamState): Promise<void> {
+  const headers = request.headers as Record<string, string | undefined>
+  const session = headers[HEADER.session]
+  if (request.method === 'GET') return openStream(response, session, state)
+  if (request.method === 'DELETE') {
+    if (session !== undefined) state.closeSession(session)
+    response.writeHead(200).end()
+    return
+  }
+  const message = JSON.parse(await text(request)) as { method: string; params?: JsonObject; id?: RpcId }
+  const call = new Received(message, headers)
+  response.once('close', () => {
+    if (!response.writableEnded) call.cancel()
+  })
+  state.record(call)
+  if (call.id === undefined) response.writeHead(202).end()
+  else await (isModern(call) ? modern : legacy)({ call, response, offer, state })
+}
+
+function isModern({ params }: Received): boolean {
+  return isObject(params?._meta) && META.protocolVersion in params._meta
+}
+
+function openStream(response: ServerResponse, session: string | undefined, state: UpstreamState): void {
+  if (!state.hasSession(session)) {
+    response.writeHead(session === undefined ? 405 : 404).end()
+    return
+  }
+  response.writeHead(200, EVENT_STREAM).flushHeaders()
+  state.addStream({ response, carries: () => true })
+}
+
+async function legacy(post: Post): Promise<void> {
+  const { call, offer, state } = post
+  if (offer.options.era === 'modern') {
+    fail(post, 400, rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', { supported: [MODERN_VERSION], requested: call.params?.protocolVersion ?? '' }))
+    return
+  }
+  if (call.method === 'initialize') {
+    const session = randomUUID()
+    state.openSession(session)
+    post.response.setHeader(HEADER.session, session)
+    const { instructions } = offer.options
+    finish(post, { protocolVersion: negotiateLegacy(call.params?.protocolVersion), capabilities: offer.capabilities, serverInfo: offer.info, ...(instructions === undefined ? {} : { instructions }) })
+    return
+  }
+  const session = call.headers[HEADER.session]
+  if (!state.hasSession(session)) {
+    const [status, code] = session === undefined ? [400, RPC.legacyBadRequest] : [404, RPC.legacyNoSession]
+    fail(post, status, rpcError(code, session === undefined ? 'Bad Request: no session' : 'Session not found'))
+    return
+  }
+  await answer(post, result => result)
+}
+
+async function modern(post: Post): Promise<void> {
+  const { call, offer } = post
+  if (offer.options.era === 'legacy') {
+    fail(post, 400, rpcError(RPC.legacyBadRequest, 'Bad Request: server not initialized'))
+    return
+  }
+  if (call.headers[HEADER.version] !== MODERN_VERSION || call.headers[HEADER.method] !== call.method) {
+    fail(post, 400, rpcError(RPC.headerMismatch, 'Header mismatch'))
+    return
+  }
+  if (call.method === 'server/discover') {
+    const { instructions } = offer.options
+    finish(post, dressed(post, { supportedVersions: [MODERN_VERSION], capabilities: offer.capabilities, ...(instructions === undefined ? {} : { instructions }) }))
+    return
+  }
+  if (call.method === 'subscriptions/listen') listen(post)
+  else await answer(post, result => dressed(post, result))
+}
+
+function listen({ call, response, state }: Post): void {
+  const filter = isObject(call.params?.notifications) ? call.params.notifications : {}
+  const wanted = new Set(['tools', 'prompts', 'resources'].filter(kind => filter[`${kind}ListChanged`] === true).map(kind => `notifications/${kind}/list_changed`))
+  response.writeHead(200, EVENT_STREAM)
+  const params = { notifications: filter, _meta: { [META.subscriptionId]: call.id } }
+  writeEvent(response, { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
+  const carries = (method: string): boolean => wanted.has(method) || (method === 'notifications/resources/updated' && Array.isArray(filter.resourceSubscriptions))
+  state.addStream({ response, listenId: call.id ?? 0, carries })
+}
+
+/** A modern result says that it is complete, from whom it is, and, where it may be kept, for how long. */
+function dressed({ call, offer }: Post, result: JsonObject): JsonObject {
+  const { ttlMs = 0, cacheScope = 'private' } = offer.options
+  const freshness = METHODS.get(call.method)?.cacheable === true ? { ttlMs, cacheScope } : {}
+  return { resultType: 'complete', ...freshness, ...result, _meta: { [META.serverInfo]: offer.info, ...(result._meta as JsonObject | undefined) } }
+}
+
+async function answer(post: Post, dress: (result: JsonObject) => JsonObject): Promise<void> {
+  const { call, response, offer } = post
+  const params = call.params ?? {}
+  await pause(offer.options.delayMs ?? 0, call.signal)
+  const notify = (method: string, notified: JsonObject): void => {
+    if (!response.headersSent) response.writeHead(200, EVENT_STREAM)
+    writeEvent(response, { jsonrpc: '2.0', method, params: notified })
+  }
+  const outcome = await offer.answer(call.method, params, { params, headers: call.headers, signal: call.signal, notify })
+  if (response.destroyed) return
+  // What was cancelled gets no answer, and its stream an end.
+  if (call.isCancelled) response.end()
+  else if ('result' in outcome) finish(post, dress(outcome.result))
+  else fail(post, isModern(call) && outcome.error.code === RPC.methodNotFound ? 404 : 200, outcome.error)
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms === 0) return Promise.resolve()
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+function finish(post: Post, result: JsonObject): void {
+  end(post, 200, { jsonrpc: '2.0', id: post.call.id, result })
+}
+
+function fail(post: Post, status: number, error: RpcError): void {
+  end(post, status, { jsonrpc: '2.0', id: post.call.id, error })
+}
+
+function end({ response }: Post, status: number, message: unknown): void {
+  if (response.headersSent) {
+    writeEvent(response, message)
+    response.end()
+  } else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(message))
+}

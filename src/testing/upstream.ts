@@ -1,0 +1,131 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { Offer, type TestPrompt, type TestResource, type TestTool } from './offer.ts'
+import { respond } from './upstream-http.ts'
+import { UpstreamState, type ReceivedCall } from './upstream-state.ts'
+
+export type { TestContext, TestPrompt, TestResource, TestTool } from './offer.ts'
+export type { ReceivedCall } from './upstream-state.ts'
+
+/** What a test upstream is and offers. Everything is optional. */
+export interface TestUpstreamOptions {
+  /** Which handshake it understands. Default `dual`: both. */
+  readonly era?: 'modern' | 'legacy' | 'dual'
+  readonly name?: string
+  readonly version?: string
+  readonly instructions?: string
+  /** Capabilities to claim on top of those that follow from what it offers. */
+  readonly capabilities?: JsonObject
+  /** Tools by name: a function of the arguments, or an entry with any fields and a `run`. */
+  readonly tools?: Readonly<Record<string, TestTool>>
+  readonly prompts?: Readonly<Record<string, TestPrompt>>
+  /** Resources by URI: their text, or an entry with any fields and a `text`. */
+  readonly resources?: Readonly<Record<string, TestResource>>
+  /** Entries of resources/templates/list. */
+  readonly resourceTemplates?: readonly JsonObject[]
+  /** Any other method, or one of the above done otherwise: a function from parameters to result. */
+  readonly methods?: Readonly<Record<string, TestTool>>
+  /** Entries per page of a list. Default: all on one page. */
+  readonly pageSize?: number
+  /** How long it waits before it answers anything but its handshake. */
+  readonly delayMs?: number
+  /** What a modern list says of its freshness. Default 0. */
+  readonly ttlMs?: number
+  /** Default `private`. */
+  readonly cacheScope?: 'public' | 'private'
+  /** Port to listen on; default any free one, which `restart` keeps. */
+  readonly port?: number
+}
+
+/**
+ * Starts a small MCP server on loopback: real HTTP, both eras, and it remembers what it was asked.
+ *
+ * ```ts
+ * await using web = await testUpstream({ tools: { echo: args => ({ content: [{ type: 'text', text: String(args.message) }] }) } })
+ * web.url        // http://127.0.0.1:…/mcp
+ * web.calls[0]   // { method: 'tools/call', params: { name: 'echo', … }, headers: { … }, isCancelled: false }
+ * ```
+ */
+export async function testUpstream(options: TestUpstreamOptions = {}): Promise<TestUpstream> {
+  const upstream = new TestUpstream(options)
+  await upstream.start()
+  return upstream
+}
+
+/** A running MCP server for tests. */
+export class TestUpstream implements AsyncDisposable {
+  /** What it offers; change it and `notify` to see whether the change arrives. */
+  readonly offer: Offer
+  readonly #state: UpstreamState
+  #server: Server | undefined
+  #port: number
+
+  constructor(options: TestUpstreamOptions) {
+    this.offer = new Offer(options)
+    this.#state = new UpstreamState()
+    this.#port = options.port ?? 0
+  }
+
+  /** Its MCP endpoint. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}/mcp`
+  }
+
+  /** Every request and notification it got, in order, with parameters and headers. */
+  get calls(): readonly ReceivedCall[] {
+    return this.#state.calls
+  }
+
+  /** The calls of one method. */
+  received(method: string): readonly ReceivedCall[] {
+    return this.#state.calls.filter(call => call.method === method)
+  }
+
+  /** Resolves with the first call of a method that fits, past or future. */
+  next(method: string, fits: (call: ReceivedCall) => boolean = () => true): Promise<ReceivedCall> {
+    return this.#state.next(method, fits)
+  }
+
+  /** Sends a notification on every open stream that may carry it; resolves with how many those were. */
+  notify(method: string, params?: JsonObject): number {
+    return this.#state.notify(method, params)
+  }
+
+  /** Resolves when somebody listens to its notifications. */
+  listened(): Promise<void> {
+    return this.#state.listened()
+  }
+
+  async start(): Promise<void> {
+    if (this.#server !== undefined) return
+    const server = createServer((request, response) => void respond(request, response, this.offer, this.#state))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(this.#port, '127.0.0.1', resolve)
+    })
+    this.#port = (server.address() as AddressInfo).port
+    this.#server = server
+  }
+
+  /** Goes away at once, with every connection and session. */
+  async stop(): Promise<void> {
+    const server = this.#server
+    if (server === undefined) return
+    this.#server = undefined
+    this.#state.forgetSessions()
+    const closed = new Promise<void>(resolve => server.close(() => resolve()))
+    server.closeAllConnections()
+    await closed
+  }
+
+  /** Stops and starts again on the same port, as a new process would: sessions are gone. */
+  async restart(): Promise<void> {
+    await this.stop()
+    await this.start()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop()
+  }
+}

@@ -1,0 +1,152 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { gatewayError } from '../errors.ts'
+import { EventBody, startOfStream, WholeBody, type Body, type Position } from './call-http-body.ts'
+import { brokenFailure, statusFailure, unreachable } from './call-http-failure.ts'
+import { visible } from './visible.ts'
+import type { Pending, WireEvents } from './wire.ts'
+
+/** What a reply needs from its wire. */
+export interface ReplyHost {
+  readonly upstream: string
+  readonly maxReply: number
+  readonly events: WireEvents
+  /** Runs `callback` later; returns the way to take it back. */
+  after(ms: number, callback: () => void): () => void
+  /** The server has answered a request of this method with these headers. */
+  greeted(method: string, headers: IncomingHttpHeaders): void
+  /** Whether an error status says that the server has forgotten our session. */
+  isSessionLost(method: string, status: number, body: string): boolean
+  /** Takes up a stream that ended early; false when it cannot be. */
+  resume(pending: Pending, position: Position): boolean
+  /** The server cannot be reached at all. */
+  lost(why: string): void
+}
+
+/** Bodies of error statuses are read to this length. */
+const MAX_ERROR_BODY = 64 * 1024
+/** How long a stream may stay open after its answer. */
+const TAIL_MS = 1000
+const OPEN_BRACE = 0x7b
+
+/** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
+export class Reply implements Dispatcher.DispatchHandler {
+  readonly #host: ReplyHost
+  readonly #pending: Pending
+  readonly #position: Position
+  #controller: Dispatcher.DispatchController | undefined
+  #body: Body | undefined
+  #status = 0
+  #isAborted = false
+  #takeBackCut: (() => void) | undefined
+
+  constructor(host: ReplyHost, pending: Pending, position: Position = startOfStream()) {
+    this.#host = host
+    this.#pending = pending
+    this.#position = position
+    pending.carrier = this
+  }
+
+  abort(): void {
+    this.#isAborted = true
+    this.#controller?.abort(new Error('nobody waits for this reply'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (!this.#pending.open) this.abort()
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.#status = status
+    const isFine = status < 300
+    const limit = isFine ? this.#host.maxReply : MAX_ERROR_BODY
+    if (Number(headers['content-length']) > limit && isFine) return this.#tooLarge()
+    if (isEncoded(headers)) return this.#fail(`it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`)
+    if (isFine) this.#host.greeted(this.#pending.method, headers)
+    this.#body =
+      isFine && isEventStream(headers)
+        ? new EventBody(limit, this.#position, text => this.#host.events.received(text, this.#pending))
+        : new WholeBody(limit, text => (isFine ? this.#answered(text) : this.#refused(text)))
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#body?.push(chunk) === false) {
+      if (this.#status < 300) this.#tooLarge()
+      else this.#refused(Buffer.alloc(0))
+      return this.abort()
+    }
+    if (!this.#pending.open) this.#takeBackCut ??= this.#host.after(TAIL_MS, () => this.abort())
+  }
+
+  onResponseEnd(): void {
+    this.#takeBackCut?.()
+    this.#body?.end()
+    if (this.#pending.open && !this.#host.resume(this.#pending, this.#position)) this.#broke(new Error('it ended early'))
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.#takeBackCut?.()
+    if (this.#isAborted || !this.#pending.open) return
+    if (this.#controller === undefined) return this.#unsent(error)
+    const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)
+    if (!canResume) this.#broke(error)
+  }
+
+  #answered(text: Buffer): void {
+    if (text.length > 0) this.#host.events.received(text, this.#pending)
+    const { events, upstream } = this.#host
+    if (this.#pending.open) events.failed(this.#pending, statusFailure(upstream, this.#status, text.toString('utf8', 0, 400)))
+  }
+
+  #refused(text: Buffer): void {
+    const { events, upstream } = this.#host
+    const status = this.#status
+    const body = text.toString('utf8', 0, 400)
+    if (this.#host.isSessionLost(this.#pending.method, status, body)) {
+      const error = gatewayError('GW_UPSTREAM_CLOSED', { upstream, why: `it has forgotten our session (HTTP ${status})`, sessionLost: true })
+      return events.failed(this.#pending, error)
+    }
+    if (this.#isAnswerable() && text[0] === OPEN_BRACE) events.received(text, this.#pending)
+    if (this.#pending.open) events.failed(this.#pending, statusFailure(upstream, status, body))
+  }
+
+  /** Whether a JSON-RPC error in the body counts. In a handshake a failing proxy must not pass for a server's answer. */
+  #isAnswerable(): boolean {
+    if (this.#status === 401 || this.#status === 403) return false
+    return this.#pending.call !== undefined || this.#status < 500
+  }
+
+  #unsent(error: Error): void {
+    const isOurFault = (error as NodeJS.ErrnoException).code === 'UND_ERR_INVALID_ARG'
+    const why = isOurFault ? `the request cannot be written as HTTP (${visible(error.message, 100)})` : unreachable(error)
+    this.#host.events.failed(this.#pending, gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.upstream, why }))
+    if (!isOurFault) this.#host.lost(why)
+  }
+
+  #broke(error: Error): void {
+    this.#host.events.failed(this.#pending, brokenFailure(this.#host.upstream, error, this.#status > 0))
+  }
+
+  #tooLarge(): void {
+    const { upstream, maxReply, events } = this.#host
+    events.failed(this.#pending, gatewayError('GW_TOO_LARGE', { what: `a reply of upstream "${upstream}"`, limit: maxReply }))
+    this.abort()
+  }
+
+  #fail(why: string): void {
+    const { upstream, events } = this.#host
+    events.failed(this.#pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why }))
+    this.abort()
+  }
+}
+
+export function isEventStream(headers: IncomingHttpHeaders): boolean {
+  return String(headers['content-type']).toLowerCase().startsWith('text/event-stream')
+}
+
+function isEncoded(headers: IncomingHttpHeaders): boolean {
+  const encoding = headers['content-encoding']
+  return encoding !== undefined && encoding !== '' && encoding !== 'identity'
+}

@@ -1,0 +1,86 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../core/ports.ts'
+import { Backoff, HEALTHY_MS } from './backoff.ts'
+import { EventBody, startOfStream, type Position } from './call-http-body.ts'
+import { unreachable } from './call-http-failure.ts'
+import { isEventStream } from './call-http-reply.ts'
+
+/** What a standing stream needs from its wire. */
+export interface StreamHost {
+  readonly clock: Clock
+  readonly maxEvent: number
+  /** Sends the GET; `eventId` is where the last stream ended. */
+  get(handler: Dispatcher.DispatchHandler, eventId: string | undefined): void
+  message(text: Buffer): void
+  lost(why: string): void
+}
+
+/** Longest pause that a server may ask for. */
+const LONGEST_RETRY_MS = 30_000
+
+/** The GET stream on which a legacy server says what belongs to no request; opened again when it ends. */
+export class StandingStream implements Dispatcher.DispatchHandler {
+  readonly #host: StreamHost
+  readonly #backoff = new Backoff()
+  #controller: Dispatcher.DispatchController | undefined
+  #body: EventBody | undefined
+  #position: Position = startOfStream()
+  #openedAt = 0
+  #isWanted = true
+  #takeBackRetry: (() => void) | undefined
+
+  constructor(host: StreamHost) {
+    this.#host = host
+  }
+
+  open(): void {
+    this.#controller = undefined
+    this.#body = undefined
+    this.#openedAt = this.#host.clock.now()
+    if (this.#isWanted) this.#host.get(this, this.#position.eventId)
+  }
+
+  close(): void {
+    this.#isWanted = false
+    this.#takeBackRetry?.()
+    this.#controller?.abort(new Error('no longer needed'))
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (!this.#isWanted) this.close()
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    // 405 and the like: the server has no such stream, which is its right. 5xx may pass.
+    if (status !== 200 || !isEventStream(headers)) {
+      if (status < 500) this.close()
+      return
+    }
+    this.#body = new EventBody(this.#host.maxEvent, this.#position, text => this.#host.message(text))
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#body?.push(chunk) === false) controller.abort(new Error('an event is too large'))
+  }
+
+  onResponseEnd(): void {
+    this.#again()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (!this.#isWanted) return
+    if (this.#controller === undefined) this.#host.lost(unreachable(error))
+    else this.#again()
+  }
+
+  #again(): void {
+    if (!this.#isWanted) return
+    const { clock } = this.#host
+    if (clock.now() - this.#openedAt >= HEALTHY_MS) this.#backoff.reset()
+    const pause = Math.max(this.#backoff.next(), Math.min(this.#position.retryMs ?? 0, LONGEST_RETRY_MS))
+    this.#takeBackRetry = clock.after(pause, () => this.open())
+  }
+}

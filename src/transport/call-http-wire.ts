@@ -1,0 +1,163 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { Pool, type Dispatcher } from 'undici'
+import type { HttpUpstreamConfig } from '../config/config.gen.ts'
+import type { Clock, ServerSide, UpstreamContext } from '../core/ports.ts'
+import { standardHeaders } from '../protocol/headers.ts'
+import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
+import { HEADER } from '../protocol/names.ts'
+import { MODERN_VERSION } from '../protocol/versions.ts'
+import { parseSize } from '../util/units.ts'
+import type { Position } from './call-http-body.ts'
+import { addCallHeaders, standingHeaders } from './call-http-headers.ts'
+import { Receipt } from './call-http-receipt.ts'
+import { Reply, type ReplyHost } from './call-http-reply.ts'
+import { StandingStream } from './call-http-stream.ts'
+import type { Pending, Wire, WireEvents } from './wire.ts'
+
+const CONNECT_MS = 5000
+/** Requests and streams open at once; more wait for their turn. */
+const CONNECTIONS = 256
+const GOODBYE_MS = 1000
+/** Connections in a row that bring nothing before a stream is given up. */
+const MAX_FRUITLESS = 5
+const FIRST_RESUME_MS = 500
+const LONGEST_RESUME_MS = 30_000
+const STREAM = 'text/event-stream'
+const EITHER = `application/json, ${STREAM}`
+
+/** POSTs to one URL (Streamable HTTP of both eras). Stays on that origin; redirects are not followed. */
+export class HttpWire implements Wire, ReplyHost {
+  readonly streams = true
+  readonly pid = undefined
+  readonly lastWords = ''
+  readonly upstream: string
+  readonly maxReply: number
+  readonly events: WireEvents
+  readonly #clock: Clock
+  readonly #pool: Pool
+  readonly #path: string
+  readonly #standing: Readonly<Record<string, string>>
+  #server: ServerSide | undefined
+  #session: string | undefined
+  #stream: StandingStream | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(spec: HttpUpstreamConfig, { name, clock, gateway }: UpstreamContext, events: WireEvents) {
+    const url = new URL(spec.url)
+    this.upstream = name
+    this.maxReply = parseSize(spec.maxReply)
+    this.events = events
+    this.#clock = clock
+    this.#path = url.pathname + url.search
+    this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
+    // Deadlines are the business of the road; a stream may be silent for hours.
+    this.#pool = new Pool(url.origin, { connections: CONNECTIONS, connect: { timeout: CONNECT_MS }, headersTimeout: 0, bodyTimeout: 0, allowH2: false })
+  }
+
+  request(pending: Pending, params: JsonObject | undefined): void {
+    const isModern = this.#server?.era === 'modern' || pending.method === 'server/discover'
+    const headers = isModern ? this.#modernHeaders(pending.method, params) : this.#legacyHeaders(EITHER)
+    if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
+    const body = encodeRequest(pending.id, pending.method, params)
+    this.#dispatch('POST', headers, body, new Reply(this, pending))
+  }
+
+  send(text: string): Promise<void> {
+    if (this.#closing !== undefined) return Promise.resolve()
+    return new Promise(resolve => this.#dispatch('POST', this.#legacyHeaders(EITHER), text, new Receipt(resolve)))
+  }
+
+  abandon(pending: Pending): void {
+    pending.carrier?.abort()
+  }
+
+  opened(server: ServerSide): void {
+    this.#server = server
+  }
+
+  listen(): void {
+    if (this.#server?.era !== 'legacy') return
+    this.#stream = new StandingStream({
+      clock: this.#clock,
+      maxEvent: this.maxReply,
+      get: (handler, eventId) => this.#get(handler, eventId),
+      message: text => this.events.received(text, undefined),
+      lost: why => this.lost(why),
+    })
+    this.#stream.open()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#sayGoodbye()
+    return this.#closing
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    return this.#clock.after(ms, callback)
+  }
+
+  greeted(method: string, headers: IncomingHttpHeaders): void {
+    const session = headers[HEADER.session]
+    if (method === 'initialize' && typeof session === 'string' && session !== '') this.#session = session
+  }
+
+  isSessionLost(method: string, status: number, body: string): boolean {
+    if (this.#session === undefined || method === 'initialize') return false
+    // Many servers answer 400 where the protocol wants 404.
+    const isLost = (status === 404 && !body.includes('-32601')) || (status === 400 && /session/i.test(body))
+    if (isLost) this.#session = undefined
+    return isLost
+  }
+
+  resume(pending: Pending, position: Position): boolean {
+    const { eventId } = position
+    if (this.#server?.era !== 'legacy' || eventId === undefined || this.#closing !== undefined) return false
+    position.fruitless = position.events > 0 ? 0 : position.fruitless + 1
+    position.events = 0
+    if (position.fruitless > MAX_FRUITLESS) return false
+    const pause = Math.min(position.retryMs ?? FIRST_RESUME_MS, LONGEST_RESUME_MS)
+    this.#clock.after(pause, () => {
+      if (pending.open) this.#get(new Reply(this, pending, position), eventId)
+    })
+    return true
+  }
+
+  lost(why: string): void {
+    this.#stream?.close()
+    this.events.closed(why)
+  }
+
+  #get(handler: Dispatcher.DispatchHandler, eventId: string | undefined): void {
+    const headers = this.#legacyHeaders(STREAM)
+    if (eventId !== undefined) headers[HEADER.lastEventId] = eventId
+    this.#dispatch('GET', headers, undefined, handler)
+  }
+
+  #dispatch(method: 'GET' | 'POST' | 'DELETE', headers: Record<string, string>, body: string | undefined, handler: Dispatcher.DispatchHandler): void {
+    this.#pool.dispatch({ path: this.#path, method, headers, body }, handler)
+  }
+
+  #modernHeaders(method: string, params: JsonObject | undefined): Record<string, string> {
+    const version = this.#server?.era === 'modern' ? this.#server.version : MODERN_VERSION
+    return { ...this.#standing, 'content-type': 'application/json', accept: EITHER, ...standardHeaders(method, params, version) }
+  }
+
+  #legacyHeaders(accept: string): Record<string, string> {
+    const headers: Record<string, string> = { ...this.#standing, accept }
+    if (accept === EITHER) headers['content-type'] = 'application/json'
+    if (this.#session !== undefined) headers[HEADER.session] = this.#session
+    if (this.#server !== undefined) headers[HEADER.version] = this.#server.version
+    return headers
+  }
+
+  async #sayGoodbye(): Promise<void> {
+    this.#stream?.close()
+    if (this.#session !== undefined) {
+      await new Promise<void>(resolve => {
+        this.#clock.after(GOODBYE_MS, resolve)
+        this.#dispatch('DELETE', this.#legacyHeaders(STREAM), undefined, new Receipt(resolve))
+      })
+    }
+    await this.#pool.destroy()
+  }
+}

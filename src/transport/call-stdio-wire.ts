@@ -1,0 +1,80 @@
+import path from 'node:path'
+import type { StdioUpstreamConfig } from '../config/config.gen.ts'
+import type { UpstreamContext } from '../core/ports.ts'
+import { gatewayError, reasonOf } from '../errors.ts'
+import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
+import { parseSize } from '../util/units.ts'
+import { ServerProcess } from './process.ts'
+import { childEnvironment } from './process-environment.ts'
+import type { ProcessTable } from './process-table.ts'
+import type { Pending, Wire, WireEvents } from './wire.ts'
+
+/** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
+export class StdioWire implements Wire {
+  readonly streams = false
+  readonly #upstream: string
+  #process: ServerProcess | undefined
+
+  constructor(spec: StdioUpstreamConfig, context: UpstreamContext, table: ProcessTable, events: WireEvents) {
+    this.#upstream = context.name
+    const { env, refused } = childEnvironment(context.environment, spec.inheritEnv, spec.env)
+    if (refused.length > 0) context.log.warn('variables that load code are not inherited; set them in "env" if they are meant', { variables: refused })
+    try {
+      this.#process = new ServerProcess({
+        command: spec.command,
+        args: spec.args,
+        env,
+        cwd: path.resolve(context.directory, spec.cwd),
+        maxLine: parseSize(spec.maxLine),
+        log: context.log.child({ upstream: context.name, stream: 'stderr' }),
+        clock: context.clock,
+        table,
+        onLine: line => events.received(line, undefined),
+        onEnd: why => events.closed(why),
+      })
+    } catch (error) {
+      // The link that owns us is not complete yet.
+      process.nextTick(() => events.closed(`${spec.command} could not be run: ${reasonOf(error)}${windowsHint(error)}`))
+    }
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid
+  }
+
+  get lastWords(): string {
+    return this.#process?.lastWords ?? ''
+  }
+
+  request(pending: Pending, params: JsonObject | undefined): void {
+    if (this.#process?.send(encodeRequest(pending.id, pending.method, params)) !== false) return
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#upstream, why: 'it does not read what it is sent: over 1 MiB waits on its stdin' })
+  }
+
+  send(text: string): Promise<void> {
+    this.#process?.send(text)
+    return Promise.resolve()
+  }
+
+  abandon(): void {
+    // One pipe for all: there is nothing to stop.
+  }
+
+  opened(): void {
+    // Nothing on a pipe depends on the era.
+  }
+
+  listen(): void {
+    // A pipe always listens.
+  }
+
+  async close(): Promise<void> {
+    await this.#process?.stop()
+  }
+}
+
+/** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments could not be quoted safely. */
+function windowsHint(error: unknown): string {
+  const isRefused = process.platform === 'win32' && (error as NodeJS.ErrnoException).code === 'EINVAL'
+  return isRefused ? ' – on Windows run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '../core/ports.ts'
+import type { Era } from '../protocol/versions.ts'
+
+/** A verdict of "legacy" never corrects itself, so it does not hold for ever. */
+const LEGACY_MS = 24 * 60 * 60 * 1000
+
+/** What is known of a server's era, so that it is not probed at every start. */
+export class EraMemory {
+  readonly #clock: Clock
+  #era: Era | undefined
+  #until = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  recall(): Era | undefined {
+    if (this.#clock.now() >= this.#until) this.#era = undefined
+    return this.#era
+  }
+
+  learn(era: Era): void {
+    this.#era = era
+    this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_MS
+  }
+
+  forget(): void {
+    this.#era = undefined
+  }
+}

@@ -1,0 +1,54 @@
+import type { RpcError } from '../../core/ports.ts'
+import { envelopeProblem } from '../../protocol/era/modern.ts'
+import { headerMismatch } from '../../protocol/headers.ts'
+import type { JsonObject, RpcRequest } from '../../protocol/jsonrpc.ts'
+import { HEADER, META } from '../../protocol/names.ts'
+import { thrownAnswer } from '../client-answer.ts'
+import { methodProblem, modernClient, versionProblem } from '../client-envelope.ts'
+import { refusal } from '../guard-http.ts'
+import { openSession, type HttpEdge } from './edge.ts'
+import { Post, statusOf } from './post.ts'
+import type { Reply } from './reply.ts'
+import type { RequestHeaders } from './request-headers.ts'
+
+/** Answers a modern request: a conversation of its own, which ends when the client goes away. */
+export async function answerModern(edge: HttpEdge, request: RpcRequest, headers: RequestHeaders, reply: Reply): Promise<void> {
+  const envelope = envelopeProblem(request.params)
+  if (envelope !== undefined) return reply.error(400, envelope, request.id)
+  const problem = requestProblem(request, headers.passed)
+  if (problem !== undefined) return reply.error(statusOf(problem, 'modern'), problem, request.id)
+
+  const post = new Post(request, headers.passed, 'modern', reply)
+  if (post.isListen && !reply.accepts.events) {
+    return reply.refuse(refusal(406, 'Not acceptable: this method answers with text/event-stream only'), request.id)
+  }
+  await converse(edge, post, reply)
+}
+
+/** In the order of 2026-07-28, Streamable HTTP: the version first, as another version may have other headers. */
+function requestProblem({ method, params }: RpcRequest, headers: Readonly<Record<string, string>>): RpcError | undefined {
+  const mismatch = headerMismatch(headers, method, params)
+  const claimed = (params?._meta as JsonObject)[META.protocolVersion]
+  const header = headers[HEADER.version]
+  if (header !== undefined && header.trim() !== claimed) return mismatch
+  return versionProblem(params) ?? mismatch ?? methodProblem(method, 'modern')
+}
+
+async function converse(edge: HttpEdge, post: Post, reply: Reply): Promise<void> {
+  let isGone = false
+  reply.onGone(() => {
+    isGone = true
+    post.cancel('the client closed the connection')
+  })
+  try {
+    const session = await openSession(edge, modernClient(post.params))
+    try {
+      if (!isGone) post.finish(await post.run(edge, session), edge.log)
+    } finally {
+      edge.gate.closeSession(session, isGone ? 'disconnected' : 'answered')
+    }
+  } catch (thrown) {
+    const failed = thrownAnswer(thrown, edge.log)
+    reply.error(failed.status, failed.error, post.id)
+  }
+}

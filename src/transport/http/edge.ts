@@ -1,0 +1,34 @@
+import type { ClientSide, Clock, Gate, Log, Notification, Session } from '../../core/ports.ts'
+import { ANONYMOUS } from '../../plugin.ts'
+import type { LegacySessions } from '../legacy-sessions.ts'
+import type { SseStreams } from '../sse-write.ts'
+import type { Post } from './post.ts'
+import type { HttpSettings } from './settings.ts'
+
+/** What all requests of one HTTP listener share. */
+export interface HttpEdge {
+  readonly name: string
+  readonly gate: Gate
+  readonly log: Log
+  readonly clock: Clock
+  readonly settings: HttpSettings
+  readonly sessions: LegacySessions
+  readonly streams: SseStreams
+  /** Requests on the road. */
+  readonly posts: Set<Post>
+  /** Counts conversations that are one request long. */
+  conversations: number
+  isStopping: boolean
+}
+
+const NOBODY_LISTENS = (): boolean => false
+
+/** Opens a conversation with the core. */
+export function openSession(
+  edge: HttpEdge,
+  client: ClientSide,
+  id = `${edge.name}-${++edge.conversations}`,
+  notify: (notification: Notification) => boolean = NOBODY_LISTENS,
+): Promise<Session> {
+  return edge.gate.openSession({ id, listener: edge.name, principal: ANONYMOUS, client, notify })
+}

@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { gatewayError } from '../../errors.ts'
+import { isBatch, parseMessage, type Malformed, type Message, type RpcRequest } from '../../protocol/jsonrpc.ts'
+import { HEADER } from '../../protocol/names.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { looksModern } from '../../protocol/versions.ts'
+import { envelopeProblem } from '../../protocol/era/modern.ts'
+import { claimsModern } from '../client-envelope.ts'
+import { acceptsOf, guardAccept, guardBody, refusal, tooLarge, type Refusal } from '../guard-http.ts'
+import { answerBatch } from './answer-batch.ts'
+import { answerLegacy, findSession, initialize, isTaken, TAKEN, takeNotification } from './answer-legacy.ts'
+import { answerModern } from './answer-modern.ts'
+import type { HttpEdge } from './edge.ts'
+import { readBody, swallow } from './read-body.ts'
+import { Reply, sendNothing, sendRefusal } from './reply.ts'
+import type { RequestHeaders } from './request-headers.ts'
+
+/** One request to the MCP endpoint, with its headers sorted. */
+export interface Arrival {
+  readonly edge: HttpEdge
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly headers: RequestHeaders
+}
+
+/** POST: one message, of either era, or a batch of legacy ones. */
+export async function post({ edge, request, response, headers }: Arrival): Promise<void> {
+  const { maxBody } = edge.settings
+  const accepts = acceptsOf(headers.own.accept)
+  const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
+  if (refused !== undefined) {
+    swallow(request, maxBody)
+    return sendRefusal(response, refused)
+  }
+  const body = await readBody(request, maxBody)
+  if (body === null) return
+  if (body === undefined) return sendRefusal(response, tooLarge(maxBody))
+  const reply = new Reply(response, accepts, edge.streams)
+  if (isBatch(body)) return answerBatch(edge, body, headers, reply)
+  await answer(edge, parseMessage(body), headers, reply)
+}
+
+function answer(edge: HttpEdge, message: Message, headers: RequestHeaders, reply: Reply): Promise<void> | void {
+  switch (message.kind) {
+    case 'malformed':
+      return reply.error(400, message.error, message.id)
+    case 'request':
+      return answerRequest(edge, message, headers, reply)
+    default:
+      return takeOther(edge, message, headers, reply)
+  }
+}
+
+/** Which era a request is of (2026-07-28, versioning): the body says, the headers only confirm. */
+function answerRequest(edge: HttpEdge, request: RpcRequest, headers: RequestHeaders, reply: Reply): Promise<void> | void {
+  if (edge.isStopping) return reply.refuse(stopping(), request.id)
+  if (claimsModern(request.params)) return answerModern(edge, request, headers, reply)
+  if (request.method === 'initialize') return initialize(edge, request, headers, reply)
+  if (looksModern(headers.passed[HEADER.version]?.trim() ?? '')) {
+    return reply.error(400, envelopeProblem(request.params) ?? rpcError(RPC.invalidParams, 'Invalid params'), request.id)
+  }
+  const owner = findSession(edge, headers)
+  if ('status' in owner) return reply.refuse(owner, request.id)
+  if (isTaken(owner, request)) return reply.error(400, TAKEN, request.id)
+  return answerLegacy(edge, owner, request, headers, reply)
+}
+
+function stopping(): Refusal {
+  const error = gatewayError('GW_STOPPING')
+  return { status: 503, error: rpcError(RPC.internal, error.message, { code: error.code }), headers: { connection: 'close' } }
+}
+
+/** A notification, or a reply to something we asked. Modern ones have nothing that they could be about. */
+function takeOther(edge: HttpEdge, message: Exclude<Message, RpcRequest | Malformed>, headers: RequestHeaders, reply: Reply): void {
+  const isNotification = message.kind === 'notification'
+  const isModern = isNotification && (claimsModern(message.params) || looksModern(headers.passed[HEADER.version]?.trim() ?? ''))
+  if (isModern) return reply.accepted()
+  const owner = findSession(edge, headers)
+  if ('status' in owner) return reply.refuse(owner)
+  if (isNotification) takeNotification(edge, owner, message)
+  reply.accepted()
+}
+
+/** GET: the session's stream for what belongs to no request. */
+export function get({ edge, request, response, headers }: Arrival): void {
+  request.resume()
+  if (edge.isStopping) return sendRefusal(response, stopping())
+  if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('GET'))
+  const owner = findSession(edge, headers)
+  if ('status' in owner) return sendRefusal(response, owner)
+  if (!acceptsOf(headers.own.accept).events) return sendRefusal(response, refusal(406, 'Not acceptable: GET answers with text/event-stream'))
+  owner.stream = edge.streams.open(response, { [HEADER.session]: owner.id })
+  response.on('close', () => owner.touch(edge.clock.now()))
+}
+
+/** DELETE: the client ends its session. */
+export function end({ edge, request, response, headers }: Arrival): void {
+  request.resume()
+  if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('DELETE'))
+  const owner = findSession(edge, headers)
+  if ('status' in owner) return sendRefusal(response, owner)
+  edge.sessions.end(owner, 'deleted')
+  sendNothing(response, 204)
+}
+
+function needsSession(method: string): Refusal {
+  const refused = refusal(405, `Method not allowed: ${method} needs the Mcp-Session-Id header of a session`, RPC.legacyBadRequest)
+  return { ...refused, headers: { allow: 'POST' } }
+}

@@ -1,0 +1,47 @@
+import { HEADER } from '../../protocol/names.ts'
+
+/** The headers of one request that we care for, lower case names. */
+export interface RequestHeaders {
+  /** For this listener only: never leaves it. */
+  readonly own: Readonly<Record<string, string | undefined>>
+  /** Goes with the request on its way: nothing in it identifies or authorises anyone. */
+  readonly passed: Readonly<Record<string, string>>
+  /** A header that may stand only once and does not. */
+  readonly repeated: string | undefined
+}
+
+const OWN = new Set([
+  'host',
+  'origin',
+  'authorization',
+  'accept',
+  'content-type',
+  'content-encoding',
+  'content-length',
+  'access-control-request-headers',
+  HEADER.session,
+  HEADER.lastEventId,
+])
+const PASSED = new Set(['x-session-id', 'x-request-id', 'traceparent', 'tracestate', 'baggage'])
+/** Lists, which may come in several lines. */
+const LISTS = new Set(['accept', 'access-control-request-headers', 'tracestate', 'baggage'])
+
+/** Sorts raw headers in one pass. Node would silently keep the first, or join them. */
+export function readHeaders(raw: readonly string[], sessionHeader: string | undefined): RequestHeaders {
+  const own: Record<string, string> = Object.create(null) as Record<string, string>
+  const passed: Record<string, string> = Object.create(null) as Record<string, string>
+  let repeated: string | undefined
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] as string).toLowerCase()
+    const into = OWN.has(name) ? own : isPassed(name, sessionHeader) ? passed : undefined
+    if (into === undefined) continue
+    const before = into[name]
+    if (before !== undefined && !LISTS.has(name)) repeated ??= name
+    into[name] = before === undefined ? (raw[at + 1] as string) : `${before}, ${raw[at + 1] as string}`
+  }
+  return { own, passed, repeated }
+}
+
+function isPassed(name: string, sessionHeader: string | undefined): boolean {
+  return name.startsWith('mcp-') || PASSED.has(name) || name === sessionHeader
+}

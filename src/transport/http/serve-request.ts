@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { thrownAnswer } from '../client-answer.ts'
+import { guardRequest, refusal } from '../guard-http.ts'
+import type { HttpEdge } from './edge.ts'
+import { end, get, post, type Arrival } from './endpoint.ts'
+import { swallow } from './read-body.ts'
+import { sendJson, sendNothing, sendRefusal } from './reply.ts'
+import { readHeaders, type RequestHeaders } from './request-headers.ts'
+
+type Handler = (arrival: Arrival) => Promise<void> | void
+
+const ENDPOINT: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['POST', post],
+  ['GET', get],
+  ['DELETE', end],
+  ['OPTIONS', options],
+])
+const ALLOW = 'GET, POST, DELETE, OPTIONS'
+const HEADER_NAMES = /^[\w\s,-]*$/
+const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
+
+/** Guards a request and hands it to who answers it. */
+export async function serveRequest(edge: HttpEdge, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.on('error', ignore)
+  const headers = readHeaders(request.rawHeaders, edge.settings.sessionHeader)
+  const refused = guardRequest(request.rawHeaders.length / 2, headers, edge.settings)
+  if (refused !== undefined) {
+    swallow(request, edge.settings.maxBody)
+    return sendRefusal(response, refused)
+  }
+  if (headers.own.origin !== undefined) shareWith(headers.own.origin, response)
+  try {
+    await route({ edge, request, response, headers })
+  } catch (thrown) {
+    const { error, status } = thrownAnswer(thrown, edge.log)
+    if (response.headersSent) response.destroy()
+    else sendRefusal(response, { error, status })
+  }
+}
+
+// A reader that went away is seen by the `close` that follows.
+function ignore(): void {}
+
+/** Lets the page of an allowed origin read the answer. */
+function shareWith(origin: string, response: ServerResponse): void {
+  response.setHeader('access-control-allow-origin', origin)
+  response.setHeader('access-control-expose-headers', 'Mcp-Session-Id, Retry-After')
+  response.setHeader('vary', 'Origin')
+}
+
+function route(arrival: Arrival): Promise<void> | void {
+  const path = pathOf(arrival.request.url ?? '/')
+  if (path !== arrival.edge.settings.path) return routeOther(arrival, path)
+  const handler = ENDPOINT.get(arrival.request.method ?? '')
+  return handler === undefined ? notAllowed(arrival, ALLOW) : handler(arrival)
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf('?')
+  return query < 0 ? url : url.slice(0, query)
+}
+
+function routeOther(arrival: Arrival, path: string): void {
+  if (path !== '/livez' && path !== '/readyz') return notFound(arrival)
+  const { method } = arrival.request
+  if (method !== 'GET' && method !== 'HEAD') return notAllowed(arrival, 'GET, HEAD')
+  arrival.request.resume()
+  if (path === '/livez') sendJson(arrival.response, 200, '{"status":"alive"}')
+  else sendReadiness(arrival)
+}
+
+/** Names and states only: why something is down may tell too much. */
+function sendReadiness({ edge, response }: Arrival): void {
+  const { ready, upstreams } = edge.gate.readiness()
+  const isReady = ready && !edge.isStopping
+  const states = Object.fromEntries(Object.entries(upstreams).map(([name, { state }]) => [name, { state }]))
+  sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady, upstreams: states }))
+}
+
+function notFound({ edge, request, response }: Arrival): void {
+  request.resume()
+  sendJson(response, 404, JSON.stringify({ error: 'not_found', message: `Not found; the MCP endpoint is ${edge.settings.path}` }))
+}
+
+function notAllowed({ request, response }: Arrival, allow: string): void {
+  request.resume()
+  sendRefusal(response, { ...refusal(405, 'Method not allowed'), headers: { allow } })
+}
+
+/** A preflight. The guard has let the origin pass, and what headers a tool wants nobody knows beforehand. */
+function options({ request, response, headers }: Arrival): void {
+  request.resume()
+  if (headers.own.origin === undefined) return sendNothing(response, 204, { allow: ALLOW })
+  sendNothing(response, 204, { ...OF_PREFLIGHT, ...allowedHeaders(headers) })
+}
+
+function allowedHeaders({ own }: RequestHeaders): Record<string, string> {
+  const wanted = own['access-control-request-headers']
+  return wanted !== undefined && HEADER_NAMES.test(wanted) ? { 'access-control-allow-headers': wanted } : {}
+}

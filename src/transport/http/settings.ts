@@ -1,0 +1,55 @@
+import type { Config, ListenerConfig } from '../../core/ports.ts'
+import { gatewayError } from '../../errors.ts'
+import { parseDuration, parseSize } from '../../util/units.ts'
+
+/** A listener's part of the configuration, ready for use. */
+export interface HttpSettings {
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  /** Values of `Host` that are ours, with or without a port, lower case. */
+  readonly hosts: ReadonlySet<string>
+  readonly origins: ReadonlySet<string>
+  readonly maxBody: number
+  readonly maxSessions: number
+  readonly maxConnections: number
+  readonly idleMs: number
+  /** The header that `sessionHeaders` names, lower case. */
+  readonly sessionHeader: string | undefined
+}
+
+export type HttpListenerSpec = Extract<ListenerConfig, { type: 'http' }>
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
+const WILDCARDS = new Set(['0.0.0.0', '[::]'])
+
+/** @throws GatewayError when the address is reachable by others and the configuration does not say that it is meant. */
+export function httpSettings(name: string, spec: HttpListenerSpec, config: Config): HttpSettings {
+  const bound = inUrl(spec.host).toLowerCase()
+  if (!isLoopback(bound) && !spec.exposeWithoutAuth) {
+    const why = 'others can reach that address and nothing asks who they are; set exposeWithoutAuth: true if that is meant'
+    throw gatewayError('GW_LISTEN', { listener: name, address: `${bound}:${spec.port}`, why })
+  }
+  const own = WILDCARDS.has(bound) ? LOOPBACK : [...LOOPBACK, bound]
+  return {
+    host: spec.host,
+    port: spec.port,
+    path: spec.path,
+    hosts: new Set([...own, ...spec.allowedHosts.map(host => host.toLowerCase())]),
+    origins: new Set(spec.allowedOrigins.map(origin => origin.toLowerCase())),
+    maxBody: parseSize(spec.limits.body),
+    maxSessions: spec.limits.sessions,
+    maxConnections: spec.limits.connections,
+    idleMs: parseDuration(spec.limits.idle),
+    sessionHeader: config.sessionHeaders?.header.toLowerCase(),
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return LOOPBACK.includes(host) || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+/** An address as it stands in a URL: IPv6 in brackets. */
+export function inUrl(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}

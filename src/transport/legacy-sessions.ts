@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock, Gate, Principal } from '../core/ports.ts'
+import { principalKey } from '../plugin.ts'
+import { LegacySession } from './http/legacy-session.ts'
+
+const MAX_SWEEP_MS = 30_000
+
+export interface LegacySessionsOptions {
+  readonly gate: Gate
+  readonly clock: Clock
+  /** Most sessions at a time. */
+  readonly max: number
+  readonly idleMs: number
+}
+
+/** The sessions of one HTTP listener. Clients rarely say good-bye, so idle ones expire. */
+export class LegacySessions {
+  readonly #options: LegacySessionsOptions
+  readonly #byId = new Map<string, LegacySession>()
+  #opening = 0
+  #takeBack: (() => void) | undefined
+
+  constructor(options: LegacySessionsOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#byId.size
+  }
+
+  /** A session that is being opened, or undefined when there are too many; `add` or `abandon` it. */
+  begin(principal: Principal): LegacySession | undefined {
+    if (this.#isFull()) this.#sweep()
+    if (this.#isFull()) return undefined
+    this.#opening++
+    return new LegacySession(randomBytes(24).toString('base64url'), principal, this.#options.clock.now())
+  }
+
+  #isFull(): boolean {
+    return this.#byId.size + this.#opening >= this.#options.max
+  }
+
+  add(session: LegacySession): void {
+    this.#opening--
+    this.#byId.set(session.id, session)
+    this.#arm()
+  }
+
+  abandon(): void {
+    this.#opening--
+  }
+
+  /** A living session of this principal. Someone else's does not exist for him. */
+  find(id: string, principal: Principal): LegacySession | undefined {
+    const session = this.#byId.get(id)
+    if (session === undefined || !isSame(session.principal, principal)) return undefined
+    const now = this.#options.clock.now()
+    if (this.#isExpired(session, now)) {
+      this.end(session, 'idle')
+      return undefined
+    }
+    session.touch(now)
+    return session
+  }
+
+  end(session: LegacySession, reason: string): void {
+    if (!this.#byId.delete(session.id)) return
+    session.end(reason)
+    if (session.session !== undefined) this.#options.gate.closeSession(session.session, reason)
+  }
+
+  endStreams(): void {
+    for (const session of this.#byId.values()) session.endStream()
+  }
+
+  endAll(reason: string): void {
+    this.#takeBack?.()
+    this.#takeBack = undefined
+    for (const session of this.#byId.values()) this.end(session, reason)
+  }
+
+  #arm(): void {
+    const { clock, idleMs } = this.#options
+    this.#takeBack ??= clock.after(Math.min(idleMs, MAX_SWEEP_MS), () => {
+      this.#takeBack = undefined
+      this.#sweep()
+      if (this.#byId.size > 0) this.#arm()
+    })
+  }
+
+  #sweep(): void {
+    const now = this.#options.clock.now()
+    for (const session of this.#byId.values()) if (this.#isExpired(session, now)) this.end(session, 'idle')
+  }
+
+  #isExpired(session: LegacySession, now: number): boolean {
+    const since = session.idleSince
+    return since !== undefined && now - since >= this.#options.idleMs
+  }
+}
+
+function isSame(one: Principal, other: Principal): boolean {
+  return one === other || principalKey(one) === principalKey(other)
+}

@@ -1,0 +1,180 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import type { Clock, Log } from '../core/ports.ts'
+import { LineSplitter } from './frames.ts'
+import { isGroupAlive, signalGroup } from './process-group.ts'
+import { Stderr } from './process-stderr.ts'
+import type { ProcessTable } from './process-table.ts'
+
+/** How to run a server, and who hears of it. */
+export interface ProcessOptions {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Record<string, string>
+  readonly cwd: string
+  /** Most bytes of one line of its stdout. */
+  readonly maxLine: number
+  readonly log: Log
+  readonly clock: Clock
+  readonly table: ProcessTable
+  onLine(line: Buffer): void
+  /** Told once, when it can no longer be talked to. */
+  onEnd(why: string): void
+}
+
+const STEP_MS = 2000
+/** How long output that is still in the pipe may take to arrive after the exit. */
+const DRAIN_MS = 50
+/** How long a process may live on without one of its pipes. */
+const LINGER_MS = 250
+const POLL_MS = 20
+/** Characters that may wait for the process to read them. */
+const MAX_WAITING = 1024 * 1024
+
+/** A server that runs as a child of ours: lines in, lines out, and nothing left when it is stopped. */
+export class ServerProcess {
+  readonly #options: ProcessOptions
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #stderr: Stderr
+  readonly #stdout: LineSplitter
+  readonly #exited: Promise<void>
+  readonly #flush: () => void
+  #hasExited = false
+  #hasEnded = false
+  #stopping: Promise<void> | undefined
+  #queue: string[] = []
+  #queued = 0
+
+  /** Throws what `spawn` throws for arguments that no process could have. */
+  constructor(options: ProcessOptions) {
+    const { command, args, env, cwd, table } = options
+    this.#options = options
+    this.#stderr = new Stderr(options.log, options.clock)
+    this.#stdout = new LineSplitter({
+      maxLine: options.maxLine,
+      onLine: line => options.onLine(line),
+      onTooLong: () => this.#break(`it wrote a line longer than ${options.maxLine} bytes to stdout`),
+    })
+    this.#flush = () => this.#write()
+    this.#child = spawn(command, args, { cwd, env, shell: false, detached: process.platform !== 'win32', windowsHide: true, stdio: 'pipe' })
+    if (this.pid !== undefined) table.add(this)
+    this.#exited = new Promise(resolve => this.#observe(resolve))
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  get lastWords(): string {
+    return this.#stderr.lastWords
+  }
+
+  /** Queues a line for its stdin, all of one tick in one write. False when too much waits there already. */
+  send(line: string): boolean {
+    if (this.#hasEnded || !this.#child.stdin.writable) return true
+    if (this.#queued + this.#child.stdin.writableLength > MAX_WAITING) return false
+    if (this.#queue.length === 0) setImmediate(this.#flush)
+    this.#queue.push(line)
+    this.#queued += line.length
+    return true
+  }
+
+  /** End of stdin, then SIGTERM, then SIGKILL to the whole group, each after two seconds. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#climbDown()
+    return this.#stopping
+  }
+
+  /** Ends the group on the spot, without waiting. */
+  kill(): void {
+    signalGroup(this.#child, 'SIGKILL')
+  }
+
+  #write(): void {
+    const lines = this.#queue.join('\n')
+    this.#queue = []
+    this.#queued = 0
+    if (this.#child.stdin.writable) this.#child.stdin.write(`${lines}\n`)
+  }
+
+  #observe(exited: () => void): void {
+    const { stdin, stdout, stderr } = this.#child
+    const leave = (why: string): void => {
+      this.#hasExited = true
+      exited()
+      this.#options.clock.after(DRAIN_MS, () => this.#end(why))
+      this.#child.once('close', () => this.#end(why))
+    }
+    this.#child.on('error', error => {
+      if (this.pid === undefined) leave(this.#whyNotSpawned(error))
+    })
+    this.#child.once('exit', (code, signal) => leave(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`))
+    stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
+    stdout.once('end', () => this.#linger('it closed its stdout'))
+    stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk))
+    stdin.on('error', () => this.#linger('it closed its stdin'))
+    for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
+  }
+
+  #linger(why: string): void {
+    this.#options.clock.after(LINGER_MS, () => {
+      if (!this.#hasExited && this.#stopping === undefined) this.#break(why)
+    })
+  }
+
+  /** It still runs, and is of no more use. */
+  #break(why: string): void {
+    this.#end(why)
+    void this.stop()
+  }
+
+  #end(why: string): void {
+    if (this.#hasEnded) return
+    this.#stdout.end()
+    // That may have been the line too many.
+    if (this.#isOver()) return
+    this.#hasEnded = true
+    this.#stderr.end()
+    this.#options.onEnd(`${why}${this.lastWords}`)
+    void this.stop()
+  }
+
+  #isOver(): boolean {
+    return this.#hasEnded
+  }
+
+  async #climbDown(): Promise<void> {
+    if (this.#queue.length > 0) this.#write()
+    this.#child.stdin.end()
+    if (!this.#hasExited) await this.#within(STEP_MS, () => this.#hasExited)
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if (await this.#within(DRAIN_MS, () => this.#isGone())) break
+      signalGroup(this.#child, signal)
+      await this.#within(STEP_MS, () => this.#isGone())
+    }
+    this.#child.stdout.destroy()
+    this.#child.stderr.destroy()
+    this.#options.table.delete(this)
+  }
+
+  #isGone(): boolean {
+    return this.#hasExited && !isGroupAlive(this.#child)
+  }
+
+  async #within(ms: number, isDone: () => boolean): Promise<boolean> {
+    const { clock } = this.#options
+    const deadline = clock.now() + ms
+    while (!isDone() && clock.now() < deadline) {
+      await Promise.race([this.#hasExited ? new Promise<void>(() => undefined) : this.#exited, new Promise<void>(resolve => clock.after(POLL_MS, resolve))])
+    }
+    return isDone()
+  }
+
+  #whyNotSpawned(error: NodeJS.ErrnoException): string {
+    const { command, cwd } = this.#options
+    if (error.code === 'ENOENT' && !existsSync(cwd)) return `its directory ${cwd} does not exist`
+    if (error.code === 'ENOENT') return `command not found: ${command} – is it installed, and is its folder on the PATH that the gateway passes on?`
+    if (error.code === 'EACCES') return `${command} may not be executed (EACCES)`
+    return `${command} could not be run: ${error.message}`
+  }
+}

@@ -1,0 +1,130 @@
+import type { Answer, Notification, UpstreamContext } from '../core/ports.ts'
+import { toModernParams } from '../protocol/era/modern.ts'
+import { isObject, type JsonObject, type RpcResponse } from '../protocol/jsonrpc.ts'
+import { Payload } from '../protocol/payload.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { Backoff, HEALTHY_MS } from './backoff.ts'
+import { isGlobal } from './outbound.ts'
+import type { Link, Subscription } from './link.ts'
+
+const FLAGS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+const MAX_URIS = 10_000
+/** How long a subscriber waits for the server to acknowledge; it is subscribed later if this was too short. */
+const ACKNOWLEDGE_MS = 5000
+
+/** Keeps one `subscriptions/listen` open on a modern server, for all that anybody wants to hear of it. */
+export class Watch {
+  readonly #context: UpstreamContext
+  readonly #uris = new Map<string, number>()
+  readonly #backoff = new Backoff()
+  #link: Link | undefined
+  #current: Subscription | undefined
+  #renewal: Promise<void> | undefined
+  #takeBackRetry: (() => void) | undefined
+  /** Whether the server granted anything; a listen for nothing ends at once, and need not be repeated. */
+  #isHonoured = true
+  #since = Infinity
+
+  constructor(context: UpstreamContext) {
+    this.#context = context
+  }
+
+  /** Listens on a new link; undefined when there is none. */
+  follow(link: Link | undefined): void {
+    this.#takeBackRetry?.()
+    this.#link = link?.server?.era === 'modern' ? link : undefined
+    this.#current = undefined
+    if (this.#link !== undefined) void this.#renew()
+  }
+
+  stop(): void {
+    this.#takeBackRetry?.()
+    this.#link = undefined
+  }
+
+  async add(uri: string, link: Link): Promise<Answer> {
+    const { resources } = link.server?.capabilities ?? {}
+    if (!isObject(resources) || resources.subscribe !== true) return { error: rpcError(RPC.methodNotFound, 'Method not found') }
+    if (this.#uris.size >= MAX_URIS) return { error: rpcError(RPC.internal, 'too many resource subscriptions') }
+    const count = this.#uris.get(uri) ?? 0
+    this.#uris.set(uri, count + 1)
+    if (count === 0) await this.#renew()
+    return { result: Payload.of({}) }
+  }
+
+  async remove(uri: string): Promise<Answer> {
+    const count = this.#uris.get(uri) ?? 0
+    if (count > 1) this.#uris.set(uri, count - 1)
+    else if (this.#uris.delete(uri)) await this.#renew()
+    return { result: Payload.of({}) }
+  }
+
+  /** Listens anew with all that is wanted now; wishes of the same moment share one listen. */
+  #renew(): Promise<void> {
+    this.#renewal ??= Promise.resolve().then(() => {
+      this.#renewal = undefined
+      return this.#link === undefined ? undefined : this.#listen(this.#link)
+    })
+    return this.#renewal
+  }
+
+  #listen(link: Link): Promise<void> {
+    this.#takeBackRetry?.()
+    const previous = this.#current
+    const notifications = this.#wanted(link)
+    this.#current = undefined
+    this.#isHonoured = true
+    this.#since = Infinity
+    if (Object.keys(notifications).length === 0) {
+      previous?.end()
+      return Promise.resolve()
+    }
+    return new Promise(acknowledged => {
+      const giveUp = this.#context.clock.after(ACKNOWLEDGE_MS, acknowledged)
+      const done = (): void => {
+        giveUp()
+        previous?.end()
+        acknowledged()
+      }
+      const current = link.subscribe('subscriptions/listen', this.#params(link, notifications), said => this.#hear(said, done))
+      this.#current = current
+      void current.ended.catch(() => undefined).then(response => {
+        done()
+        this.#ended(current, link, response)
+      })
+    })
+  }
+
+  #params(link: Link, notifications: JsonObject): JsonObject {
+    const client = { info: { ...this.#context.gateway }, capabilities: {}, logLevel: undefined }
+    return toModernParams({ notifications }, client, link.server?.version ?? '', undefined)
+  }
+
+  #wanted(link: Link): JsonObject {
+    const wanted: JsonObject = {}
+    for (const [kind, flag] of Object.entries(FLAGS)) {
+      const capability = link.server?.capabilities[kind]
+      if (isObject(capability) && capability.listChanged === true) wanted[flag] = true
+    }
+    if (this.#uris.size > 0) wanted.resourceSubscriptions = [...this.#uris.keys()]
+    return wanted
+  }
+
+  #hear(notification: Notification, acknowledge: () => void): void {
+    if (notification.method === ACKNOWLEDGED) {
+      const honoured = notification.params?.notifications
+      this.#isHonoured = !isObject(honoured) || Object.keys(honoured).length > 0
+      this.#since = this.#context.clock.now()
+      acknowledge()
+    } else if (isGlobal(notification.method)) this.#context.notify(notification)
+  }
+
+  #ended(ended: Subscription, link: Link, response: RpcResponse | undefined): void {
+    if (ended !== this.#current || link !== this.#link) return
+    this.#current = undefined
+    if (response?.error?.code === RPC.methodNotFound || !this.#isHonoured) return
+    if (this.#context.clock.now() - this.#since >= HEALTHY_MS) this.#backoff.reset()
+    this.#takeBackRetry = this.#context.clock.after(this.#backoff.next(), () => void this.#renew())
+  }
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { findCycles } from './guard/graph.ts'
+import { GLOBALS, HOMES, partOf, PARTS } from './guard/layers.ts'
+import { readSources, ROOT } from './guard/sources.ts'
+
+const sources = readSources('src/**/*.ts', 'plugins/**/*.ts')
+
+test('every file belongs to a part, and imports only what its part may', () => {
+  const wrong = sources.flatMap(({ file, imports }) =>
+    imports.filter(({ own, to }) => own && !mayImport(file, to)).map(({ to }) => `${file} imports ${to}`),
+  )
+
+  assert.deepEqual(wrong, [])
+  assert.deepEqual(sources.map(({ file }) => file).filter(file => partOf(file) === undefined), [])
+})
+
+test('a plugin of ours keeps to its own folder', () => {
+  const folder = (file: string) => file.split('/')[1]
+  const wrong = sources.flatMap(({ file, imports }) =>
+    imports
+      .filter(({ to }) => partOf(file) === 'plugins' && partOf(to) === 'plugins' && folder(file) !== folder(to))
+      .map(({ to }) => `${file} imports ${to}`),
+  )
+
+  assert.deepEqual(wrong, [])
+})
+
+test('every vendor has one home', () => {
+  const wrong = sources.flatMap(({ file, imports }) =>
+    imports
+      .filter(({ own, typeOnly, to }) => !own && !typeOnly && HOMES.some(({ vendor, homes }) => vendor.test(to) && !homes.test(file)))
+      .map(({ to }) => `${file} loads ${to}`),
+  )
+
+  assert.deepEqual(wrong, [])
+})
+
+test('what is imported at run time is a dependency', () => {
+  const { dependencies } = readJson('package.json') as { dependencies: Record<string, string> }
+  const wrong = sources.flatMap(({ file, imports }) =>
+    imports
+      .filter(({ own, typeOnly, to }) => !own && !typeOnly && !to.startsWith('node:') && !(packageOf(to) in dependencies))
+      .map(({ to }) => `${file} loads ${to}`),
+  )
+
+  assert.deepEqual(wrong, [])
+})
+
+test('no files need each other in a ring', () => {
+  assert.deepEqual(findCycles(sources), [])
+})
+
+test('child processes are started in one file', () => {
+  const files = sources.filter(({ imports }) => imports.some(({ to, typeOnly }) => !typeOnly && /^(node:)?child_process$/.test(to)))
+
+  assert.deepEqual(
+    files.map(({ file }) => file).filter(file => file !== 'src/transport/process.ts'),
+    [],
+  )
+})
+
+test('environment, working directory, arguments and stdout are touched only where they belong', () => {
+  const wrong = sources.flatMap(({ file, accesses, imports }) => {
+    const touched = [...accesses].filter(access => GLOBALS.some(rule => rule.access.test(access) && !rule.homes.test(file)))
+    const loaded = imports.filter(({ to }) => /^(node:)?(process|console)$/.test(to)).map(({ to }) => to)
+    return [...touched, ...loaded].map(what => `${file} uses ${what}`)
+  })
+
+  assert.deepEqual(wrong, [])
+})
+
+test('a file has at most 250 lines of code', () => {
+  const long = sources.filter(({ lines }) => lines > 250).map(({ file, lines }) => `${file} has ${lines}`)
+
+  assert.deepEqual(long, [])
+})
+
+test('half of the files have at most 130 lines of code', () => {
+  const lines = sources.map(source => source.lines).sort((a, b) => a - b)
+  const median = lines[Math.floor(lines.length / 2)] ?? 0
+
+  assert.ok(median <= 130, `the median file has ${median} lines`)
+})
+
+test('a function has at most 40 lines of code', () => {
+  const long = sources.flatMap(({ file, functions }) =>
+    functions.filter(({ lines }) => lines > 40).map(({ name, line, lines }) => `${file}:${line} ${name} has ${lines}`),
+  )
+
+  assert.deepEqual(long, [])
+})
+
+test('only commands have a default export', () => {
+  const wrong = sources.filter(({ file, defaultExport }) => defaultExport && !file.startsWith('src/cli/commands/'))
+
+  assert.deepEqual(
+    wrong.map(({ file }) => file),
+    [],
+  )
+})
+
+test('no run-time dependency has an install script', () => {
+  const scripted = shipped().filter(([, { hasInstallScript }]) => hasInstallScript === true)
+
+  assert.deepEqual(
+    scripted.map(([path]) => path),
+    [],
+  )
+})
+
+test('run-time dependencies have permissive licences', () => {
+  const permissive = /^\(?(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|BlueOak-1\.0\.0|CC0-1\.0|PSF-2\.0|Python-2\.0|Unlicense)\b/
+  const wrong = shipped().filter(([, { license }]) => !permissive.test(license ?? ''))
+
+  assert.deepEqual(
+    wrong.map(([path, { license }]) => `${path}: ${license ?? 'none'}`),
+    [],
+  )
+})
+
+test('the lock file names no registry host', () => {
+  const addressed = Object.entries(locked()).filter(([, { resolved }]) => resolved !== undefined)
+
+  assert.deepEqual(
+    addressed.map(([path]) => path),
+    [],
+  )
+})
+
+function mayImport(from: string, to: string): boolean {
+  const [part, target] = [partOf(from), partOf(to)]
+  // package.json is data, not a part.
+  if (target === undefined) return to === 'package.json'
+  return part === target || PARTS.some(row => row.part === part && row.may.includes(target))
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+interface Locked {
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly devOptional?: boolean
+  readonly license?: string
+  readonly resolved?: string
+  readonly hasInstallScript?: boolean
+}
+
+function locked(): Record<string, Locked> {
+  return (readJson('package-lock.json') as { packages: Record<string, Locked> }).packages
+}
+
+/** What a user of the published package gets: no tools, and none of the Nodes of this repository. */
+function shipped(): [string, Locked][] {
+  return Object.entries(locked()).filter(
+    ([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional,
+  )
+}
+
+function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(join(ROOT, file), 'utf8'))
+}

@@ -1,0 +1,106 @@
+import type { CatalogEntry } from '../../../src/core/catalog-entry.ts'
+import { RoadCall, RoadExchange } from '../../../src/core/exchange.ts'
+import type { Answer, Clock, Config, Dispatch, Log, Session, Upstream } from '../../../src/core/ports.ts'
+import { ANONYMOUS } from '../../../src/core/principal.ts'
+import { RoadSession } from '../../../src/core/session.ts'
+import { Hooks } from '../../../src/hooks/hooks.ts'
+import type { Plugin } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { Kind } from '../../../src/protocol/methods.ts'
+import { Payload } from '../../../src/protocol/payload.ts'
+
+/** Time that stands still until it is told to pass. */
+export class HandClock implements Clock {
+  #now = 0
+  readonly #timers = new Set<{ at: number; callback: () => void }>()
+
+  now(): number {
+    return this.#now
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    const timer = { at: this.#now + ms, callback }
+    this.#timers.add(timer)
+    return () => void this.#timers.delete(timer)
+  }
+
+  get armed(): number {
+    return this.#timers.size
+  }
+
+  pass(ms: number): void {
+    this.#now += ms
+    for (const timer of [...this.#timers]) {
+      if (timer.at > this.#now) continue
+      this.#timers.delete(timer)
+      timer.callback()
+    }
+  }
+}
+
+export const SILENT: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, child: () => SILENT }
+
+/** A configuration of which the plugin under test reads only what is given. */
+export function configOf(partial: JsonObject): Config {
+  return { version: 1, listeners: {}, upstreams: {}, plugins: {}, ...partial } as unknown as Config
+}
+
+/** Sets one plugin up on real hooks. */
+export async function install<O>(plugin: Plugin<O>, options: O, config: Config = configOf({}), clock: Clock = new HandClock()): Promise<Hooks> {
+  const hooks = new Hooks(error => {
+    throw error
+  })
+  const slot = { exchange: byOwner, session: byOwner } as never
+  await plugin.setup({ options, config, hooks: hooks.facade(plugin.name), log: SILENT, clock, slot })
+  hooks.seal(new Set([plugin.name]))
+  return hooks
+}
+
+function byOwner<K extends object, T>(init: (owner: K) => T): { get(owner: K): T; set(owner: K, value: T): void } {
+  const values = new Map<K, T>()
+  return {
+    get: owner => {
+      if (!values.has(owner)) values.set(owner, init(owner))
+      return values.get(owner) as T
+    },
+    set: (owner, value) => void values.set(owner, value),
+  }
+}
+
+export function sessionOf(client = 'tester', subject?: string, era: 'modern' | 'legacy' = 'modern'): Session {
+  return new RoadSession({
+    id: 's',
+    listener: 'test',
+    principal: subject === undefined ? ANONYMOUS : { ...ANONYMOUS, subject },
+    client: { info: { name: client, version: '1' }, capabilities: {}, version: era === 'modern' ? '2026-07-28' : '2025-11-25', era, logLevel: undefined },
+    notify: () => false,
+  })
+}
+
+export function exchangeOf(method: string, params?: JsonObject, session: Session = sessionOf()): RoadExchange {
+  const emit = (): void => undefined
+  return new RoadExchange(1, session, { method, params, emit }, emit, 0)
+}
+
+export function callOf(upstream: string, method: string, params?: JsonObject, exchange: RoadExchange = exchangeOf(method, params)): RoadCall {
+  return new RoadCall(upstream, method, params, exchange)
+}
+
+export function entryOf(kind: Kind, upstream: string, original: string, prefix = `${upstream}__`, value: JsonObject = {}): CatalogEntry {
+  return { kind, upstream, original, exposed: prefix + original, value: { name: original, ...value } }
+}
+
+/** An upstream that answers by function, wrapped by the plugin's dispatch taps. */
+export function wrapped(hooks: Hooks, name: string, own: Dispatch, spec: JsonObject = {}): Dispatch {
+  const upstream = { name, spec: { timeout: '60s', ...spec } } as unknown as Upstream
+  return hooks.runner('dispatch')?.(own, upstream) ?? own
+}
+
+export function resultOf(value: JsonObject, era: 'modern' | 'legacy' = 'legacy'): Answer {
+  return { result: Payload.of(value, era) }
+}
+
+/** Lets everything that is already resolved run. */
+export function soon(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}
