@@ -92,4 +92,13 @@ export default defineConfig(
       ],
     },
   },
+  {
+    // Mistakes on purpose, for the compiler to find.
+    files: ['test/types/*.ts'],
+    rules: {
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unused-expressions': 'off',
+    },
+  },
 )

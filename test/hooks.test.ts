@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { HOOKS, STAGES } from '../src/hooks/kinds.ts'
@@ -6,4 +8,14 @@ import { ROOT } from './guard/sources.ts'
 // Changed on purpose? npm run snapshots
 test('the hooks, their kinds and the stages change only on purpose', t => {
   t.assert.fileSnapshot({ stages: STAGES, hooks: HOOKS }, join(ROOT, 'test/hooks.snap.json'))
+})
+
+test('the table of hooks in ARCHITECTURE.md has every hook', () => {
+  const rows = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').match(/^\| `.*$/gm) ?? []
+  const named = rows.flatMap(row => row.split('|')[1]?.match(/(?<=`)\w+/g) ?? [])
+
+  assert.deepEqual(
+    Object.keys(HOOKS).filter(hook => !named.includes(hook)),
+    [],
+  )
 })

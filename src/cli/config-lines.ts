@@ -4,40 +4,62 @@ import { pointerTo } from '../util/pointer.ts'
 import { printable } from '../util/log.ts'
 import type { Output } from './terminal.ts'
 
-/** A configuration as YAML; origins, where given, are comments on it. */
-export function configLines(config: unknown, origins: readonly DescribedValue[], out: Output): string[] {
-  const lines = [...linesOf(config, '', '  ')]
-  const byPointer = new Map(origins.map(({ pointer, origin }) => [pointer, origin]))
-  const comments = lines.map(({ pointer }) => byPointer.get(pointer))
-  const column = Math.min(60, Math.max(...lines.map(({ text }) => text.length)) + 2)
-  return lines.map(({ text }, i) => {
-    const comment = comments[i]
-    return comment === undefined ? text : `${text.padEnd(column)} ${out.paint('dim', `# ${comment}`)}`
-  })
-}
-
 interface Line {
   readonly text: string
   readonly pointer: string
 }
 
-function* linesOf(value: unknown, pointer: string, indent: string): Generator<Line> {
+interface ConfigLook {
+  /** Whether each value says where it comes from, in a comment. */
+  readonly withOrigins: boolean
+  readonly out: Output
+}
+
+/** A configuration as YAML, defaults faint. */
+export function configLines(
+  config: unknown,
+  origins: readonly DescribedValue[],
+  { withOrigins, out }: ConfigLook,
+): string[] {
+  const lines = [...linesOf(config, '', '  ', out.width ?? 110)]
+  const byPointer = new Map(origins.map(({ pointer, origin }) => [pointer, origin]))
+  const column = Math.min(60, Math.max(0, ...lines.map(({ text }) => text.length)) + 1)
+  return lines.map(({ text, pointer }) => {
+    const origin = byPointer.get(pointer) ?? byPointer.get(`${pointer}/0`)
+    const shown = origin === 'default' ? out.paint('dim', text) : text
+    if (!withOrigins || origin === undefined) return shown
+    return `${shown}${' '.repeat(Math.max(1, column - text.length))}${out.paint('dim', `# ${origin}`)}`
+  })
+}
+
+function* linesOf(value: unknown, pointer: string, indent: string, width: number): Generator<Line> {
   if (!isPlain(value)) return
   for (const [key, inner] of Object.entries(value)) {
     const at = pointerTo(pointer, key)
     const head = `${indent}${scalar(key)}:`
     if (isPlain(inner) && Object.keys(inner).length > 0) {
       yield { text: head, pointer: at }
-      yield* linesOf(inner, at, `${indent}  `)
-    } else if (Array.isArray(inner) && inner.length > 0) {
-      yield { text: head, pointer: at }
-      yield* inner.map((item, i) => ({ text: `${indent}  - ${flow(item)}`, pointer: pointerTo(at, i) }))
-    } else yield { text: `${head} ${flow(inner)}`, pointer: at }
+      yield* linesOf(inner, at, `${indent}  `, width)
+    } else
+      yield* flowLines(`${head} ${flow(inner)}`, `${indent}  `, width).map(text => ({ text, pointer: at }))
   }
 }
 
+// A list may go on on the next line, after a comma.
+function flowLines(text: string, indent: string, width: number): string[] {
+  const at = text.length <= width ? -1 : text.lastIndexOf(', ', width - 1)
+  if (at <= indent.length || text.lastIndexOf('[', at) === -1) return [text]
+  return [text.slice(0, at + 1), ...flowLines(`${indent}${text.slice(at + 2)}`, indent, width)]
+}
+
 function flow(value: unknown): string {
+  if (Array.isArray(value))
+    return `[${value.map(item => (Array.isArray(item) ? flow(item) : inFlow(item))).join(', ')}]`
   return typeof value === 'string' ? scalar(value) : printable(JSON.stringify(value))
+}
+
+function inFlow(value: unknown): string {
+  return typeof value === 'string' && /[\s:]/.test(value) ? printable(JSON.stringify(value)) : flow(value)
 }
 
 // Quoted where YAML would read something else.

@@ -52,7 +52,7 @@ async function built(source: LoadedConfig, { environment }: Terminal): Promise<I
 // They are not open here, so this is where they would be.
 function configuredListeners({ config }: LoadedConfig): Inspection['listeners'] {
   return Object.entries(config.listeners).map(([name, listener]) => {
-    if (listener.type !== 'http') return { name, type: listener.type }
+    if (listener.type !== 'http' || listener.port === 0) return { name, type: listener.type }
     const host = listener.host.includes(':') ? `[${listener.host}]` : listener.host
     return { name, type: listener.type, url: `http://${host}:${listener.port}${listener.path}` }
   })

@@ -22,7 +22,7 @@ export function inspectionLines(
     ...section(
       'config',
       names.join(' + '),
-      configLines(inspection.config, withOrigins ? inspection.origins : [], out),
+      configLines(inspection.config, inspection.origins, { withOrigins, out }),
       out,
     ),
     ...section('listeners', '', listenerLines(inspection, out), out),
@@ -41,7 +41,11 @@ function section(title: string, note: string, lines: readonly string[], { paint 
 
 function listenerLines({ listeners }: Inspection, out: Output): string[] {
   return table(
-    listeners.map(({ name, type, url }) => [name, out.paint('cyan', type), url ?? '']),
+    listeners.map(({ name, type, url }) => [
+      name,
+      out.paint('cyan', type),
+      url ?? (type === 'http' ? 'on a free port' : ''),
+    ]),
     out,
     2,
   )
@@ -90,9 +94,9 @@ function catalogLines(catalog: readonly CatalogRow[], out: Output): string[] {
     out.paint('dim', KIND_NAMES[kind]),
     oneLine(name),
     out.paint('cyan', upstream),
-    oneLine([original === name ? '' : `(${original})`, description ?? ''].join(' ')),
+    oneLine([name.endsWith(original) ? '' : `(${original})`, description ?? ''].join(' ')),
   ])
-  return table(rows, out, 2)
+  return table(rows, { ...out, width: out.width ?? 120 }, 2)
 }
 
 function withheldLines(withheld: Inspection['withheld'], out: Output): string[] {

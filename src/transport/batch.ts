@@ -15,10 +15,14 @@ export function parseBatch(bytes: Buffer): readonly Message[] | RpcError {
     throw error
   }
   if (spans.length === 0) return rpcError(RPC.invalidRequest, 'Invalid request: the batch is empty')
-  if (spans.length > MAX_BATCH) return rpcError(RPC.invalidRequest, `Invalid request: a batch has at most ${MAX_BATCH} messages`)
+  if (spans.length > MAX_BATCH)
+    return rpcError(RPC.invalidRequest, `Invalid request: a batch has at most ${MAX_BATCH} messages`)
   const messages = spans.map(([start, end]) => parseMessage(bytes.subarray(start, end)))
   return messages.some(isMisplaced)
-    ? rpcError(RPC.invalidRequest, 'Invalid request: neither initialize nor a message of 2026-07-28 may stand in a batch')
+    ? rpcError(
+        RPC.invalidRequest,
+        'Invalid request: neither initialize nor a message of 2026-07-28 may stand in a batch',
+      )
     : messages
 }
 

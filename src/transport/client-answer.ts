@@ -13,7 +13,8 @@ export const LISTEN = 'subscriptions/listen'
 /** An answer as the message its client reads. */
 export function encodeAnswer(id: RpcId, method: string, answer: Answer, era: Era): Buffer {
   if ('error' in answer) return Buffer.from(encodeError(id, errorFor(answer.error, era)))
-  if (era === 'legacy') return encodeResult(id, toLegacyResult('result' in answer ? answer.result : answer.input))
+  if (era === 'legacy')
+    return encodeResult(id, toLegacyResult('result' in answer ? answer.result : answer.input))
   // A wish for input is never cacheable, so it is written as no method's result.
   if ('input' in answer) return encodeResult(id, toModernResult(answer.input, ''))
   return encodeResult(id, toModernResult(answer.result, method))
@@ -26,13 +27,21 @@ export function errorFor(error: RpcError, era: Era): RpcError {
 
 /** How a `subscriptions/listen` ends: with its id on the result, and gracefully when it is we who end it. */
 export function listenAnswer(answer: Answer, id: RpcId, isOurs: boolean): Answer {
-  if ('result' in answer) return { result: Payload.of(stampSubscription(answer.result.value(), id), answer.result.era) }
+  if ('result' in answer)
+    return { result: Payload.of(stampSubscription(answer.result.value(), id), answer.result.era) }
   return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, id)) } : answer
 }
 
 /** What was thrown, as an answer without our internals in it. What nobody threw on purpose is logged. */
-export function thrownAnswer(thrown: unknown, log: Log): { readonly error: RpcError; readonly status: number } {
-  if (!(thrown instanceof GatewayError)) log.error('a listener failed', { cause: String((thrown as Error)?.stack ?? thrown) })
+export function thrownAnswer(
+  thrown: unknown,
+  log: Log,
+): { readonly error: RpcError; readonly status: number } {
+  if (!(thrown instanceof GatewayError))
+    log.error('a listener failed', { cause: String((thrown as Error)?.stack ?? thrown) })
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL')
-  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }), status: error.entry.http ?? 500 }
+  return {
+    error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }),
+    status: error.entry.http ?? 500,
+  }
 }

@@ -48,8 +48,10 @@ function textOr(value: unknown, otherwise: string): string {
 /** What is wrong with the parameters of `initialize`; undefined when nothing is. */
 export function initializeProblem(params: JsonObject | undefined): RpcError | undefined {
   if (typeof params?.protocolVersion !== 'string') return invalid('"protocolVersion" must be a string')
-  if (params.capabilities !== undefined && !isObject(params.capabilities)) return invalid('"capabilities" must be an object')
-  if (params.clientInfo !== undefined && !isObject(params.clientInfo)) return invalid('"clientInfo" must be an object')
+  if (params.capabilities !== undefined && !isObject(params.capabilities))
+    return invalid('"capabilities" must be an object')
+  if (params.clientInfo !== undefined && !isObject(params.clientInfo))
+    return invalid('"clientInfo" must be an object')
   return undefined
 }
 
@@ -65,7 +67,10 @@ export function versionProblem(params: JsonObject | undefined): RpcError | undef
 
 /** The refusal that names the modern versions served. */
 export function unsupportedVersion(requested: unknown): RpcError {
-  return rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', { supported: MODERN_VERSIONS, requested })
+  return rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', {
+    supported: MODERN_VERSIONS,
+    requested,
+  })
 }
 
 /** The refusal of a method that this era does not have; undefined when it has it, or nobody knows. */

@@ -1,7 +1,8 @@
 const NEWLINE = 0x0a
 const RETURN = 0x0d
-/** Chunks below this are gathered, so that a peer which dribbles bytes does not cost an object for each. */
+/** Chunks below this are gathered where there are many, so that a peer which dribbles bytes does not cost an object for each. */
 const SMALL = 4096
+const MANY = 16
 const BLOCK = 64 * 1024
 
 export interface LineSplitterOptions {
@@ -48,10 +49,9 @@ export class LineSplitter {
       return
     }
     const length = this.#length + rest.length
-    if (length > this.#options.maxLine) return this.#giveUp(length, false)
-    const line = this.#parts.length === 0 ? rest : Buffer.concat([...this.#parts, rest], length)
+    const text = trimmed(this.#parts.length === 0 ? rest : Buffer.concat([...this.#parts, rest], length))
+    if (text.length > this.#options.maxLine) return this.#giveUp(length, false)
     this.#forget()
-    const text = trimmed(line)
     if (text.length > 0) this.#options.onLine(text)
   }
 
@@ -61,7 +61,7 @@ export class LineSplitter {
     // One byte more may still be the carriage return of a line that fits.
     if (length > this.#options.maxLine + 1) return this.#giveUp(length, true)
     this.#length = length
-    if (rest.length < SMALL) this.#gather(rest)
+    if (rest.length < SMALL && this.#parts.length >= MANY) this.#gather(rest)
     else this.#append(rest)
   }
 

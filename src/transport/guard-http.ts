@@ -18,11 +18,17 @@ export function refusal(status: number, message: string, code: number = RPC.inva
 }
 
 /** What is wrong with any request, whatever it asks for: its headers, where it was sent to, and from which page. */
-export function guardRequest(count: number, headers: RequestHeaders, settings: HttpSettings): Refusal | undefined {
+export function guardRequest(
+  count: number,
+  headers: RequestHeaders,
+  settings: HttpSettings,
+): Refusal | undefined {
   if (count > MAX_HEADERS) return refusal(431, `Too many headers: at most ${MAX_HEADERS} are read`)
-  if (headers.repeated !== undefined) return refusal(400, `Invalid request: header ${headers.repeated} stands more than once`)
+  if (headers.repeated !== undefined)
+    return refusal(400, `Invalid request: header ${headers.repeated} stands more than once`)
   const { host, origin } = headers.own
-  if (!isOurHost(host, settings.hosts)) return refusal(403, 'Forbidden: this Host is not served here; listeners.<name>.allowedHosts names more')
+  if (!isOurHost(host, settings.hosts))
+    return refusal(403, 'Forbidden: this Host is not served here; listeners.<name>.allowedHosts names more')
   if (origin !== undefined && !isOurOrigin(origin, host, settings.origins)) {
     return refusal(403, 'Forbidden: this Origin may not call; listeners.<name>.allowedOrigins names more')
   }
@@ -48,13 +54,17 @@ function isPort(text: string, from: number): boolean {
 function isOurOrigin(origin: string, host: string | undefined, ours: ReadonlySet<string>): boolean {
   const name = origin.toLowerCase()
   if (ours.has(name) || LOCAL_ORIGIN.test(name)) return true
-  return host !== undefined && (name === `http://${host.toLowerCase()}` || name === `https://${host.toLowerCase()}`)
+  return (
+    host !== undefined &&
+    (name === `http://${host.toLowerCase()}` || name === `https://${host.toLowerCase()}`)
+  )
 }
 
 /** What is wrong with a body before it is read. */
 export function guardBody(headers: RequestHeaders, maxBody: number): Refusal | undefined {
   const type = headers.own['content-type']
-  if (type !== 'application/json' && !isJsonType(type)) return refusal(415, 'Unsupported media type: Content-Type must be application/json')
+  if (type !== 'application/json' && !isJsonType(type))
+    return refusal(415, 'Unsupported media type: Content-Type must be application/json')
   const encoding = headers.own['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     return refusal(415, 'Unsupported media type: Content-Encoding is not accepted; send the body as it is')

@@ -15,7 +15,9 @@ export const listenHttp: Plugin = {
   name: 'listen-http',
   claims: { always: true },
   setup({ hooks, config }) {
-    hooks.createListener.for('http').tap((spec, context) => new HttpListener(spec as HttpListenerSpec, context, config))
+    hooks.createListener
+      .for('http')
+      .tap((spec, context) => new HttpListener(spec as HttpListenerSpec, context, config))
   },
 }
 
@@ -41,7 +43,18 @@ class HttpListener implements Listener {
     const sessions = new LegacySessions({ gate, clock, max: settings.maxSessions, idleMs: settings.idleMs })
     const streams = new SseStreams(clock)
     this.name = name
-    this.#edge = { name, gate, log, clock, settings, sessions, streams, posts: new Set(), conversations: 0, isStopping: false }
+    this.#edge = {
+      name,
+      gate,
+      log,
+      clock,
+      settings,
+      sessions,
+      streams,
+      posts: new Set(),
+      conversations: 0,
+      isStopping: false,
+    }
     this.#server = this.#createServer()
   }
 
@@ -50,7 +63,12 @@ class HttpListener implements Listener {
   }
 
   #createServer(): Server {
-    const options = { headersTimeout: HEADERS_MS, requestTimeout: BODY_MS, connectionsCheckingInterval: 1000, keepAliveTimeout: KEEP_ALIVE_MS }
+    const options = {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: BODY_MS,
+      connectionsCheckingInterval: 1000,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    }
     const server = createServer(options, (request, response) => {
       this.#follow(request.socket, response)
       void serveRequest(this.#edge, request, response)
@@ -80,7 +98,9 @@ class HttpListener implements Listener {
       this.#server.once('error', cause => reject(this.#cannotListen(cause)))
       this.#server.listen(port, host, resolve)
     })
-    this.#server.on('error', error => this.#edge.log.error('the HTTP server failed', { cause: reasonOf(error) }))
+    this.#server.on('error', error =>
+      this.#edge.log.error('the HTTP server failed', { cause: reasonOf(error) }),
+    )
     const { port: bound } = this.#server.address() as AddressInfo
     this.#url = `http://${inUrl(host)}:${bound}${this.#edge.settings.path}`
   }

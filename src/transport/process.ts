@@ -152,6 +152,8 @@ export class ServerProcess {
       signalGroup(this.#child, signal)
       await this.#within(STEP_MS, () => this.#isGone())
     }
+    // Its last output may still be on the way.
+    await this.#within(2 * DRAIN_MS, () => this.#hasEnded)
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
     this.#options.table.delete(this)

@@ -33,11 +33,7 @@ export interface Source {
   readonly functions: readonly FunctionSize[]
   /** Every `a.b` of two plain names, such as `process.env`. */
   readonly accesses: ReadonlySet<string>
-  /** Every name that is used as a value or type. */
-  readonly identifiers: ReadonlySet<string>
   readonly defaultExport: boolean
-  /** Every string literal without placeholders. */
-  readonly strings: ReadonlySet<string>
 }
 
 /** Reads and parses the files that match, without those that are generated. */
@@ -54,8 +50,6 @@ function readSource(file: string): Source {
     imports: new Array<Import>(),
     functions: new Array<FunctionSize>(),
     accesses: new Set<string>(),
-    identifiers: new Set<string>(),
-    strings: new Set<string>(),
     defaultExport: false,
   }
   visit(tree, node => collect(source, node, tree))
@@ -73,21 +67,23 @@ type Collected = {
 function collect(into: Collected, node: ts.Node, tree: ts.SourceFile): void {
   const found = importOf(node)
   if (found !== undefined) into.imports.push(resolveImport(into.file, found))
-  if (ts.isIdentifier(node)) into.identifiers.add(node.text)
-  if (ts.isExportAssignment(node) || node.kind === ts.SyntaxKind.DefaultKeyword) into.defaultExport ||= isExport(node)
-  if (ts.isStringLiteralLike(node)) into.strings.add(node.text)
+  const size = sizeOf(node, tree)
+  if (size !== undefined) into.functions.push(size)
   if (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression)) {
     into.accesses.add(`${node.expression.text}.${node.name.text}`)
   }
-  if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
-    const line = tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1
-    into.functions.push({ name: nameOf(node), line, lines: codeLines(node, tree).size })
-  }
+  if (isDefaultExport(node)) into.defaultExport = true
+}
+
+function sizeOf(node: ts.Node, tree: ts.SourceFile): FunctionSize | undefined {
+  if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return undefined
+  const line = tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1
+  return { name: nameOf(node), line, lines: codeLines(node, tree).size }
 }
 
 // `default` is also a word of switch statements.
-function isExport(node: ts.Node): boolean {
-  return ts.isExportAssignment(node) || !ts.isDefaultClause(node.parent)
+function isDefaultExport(node: ts.Node): boolean {
+  return ts.isExportAssignment(node) || (node.kind === ts.SyntaxKind.DefaultKeyword && !ts.isDefaultClause(node.parent))
 }
 
 function nameOf(node: ts.SignatureDeclaration): string {

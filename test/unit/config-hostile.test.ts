@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test'
 import { linesOf } from './config/temp.ts'
 
 const MS = 100
+const TRIES = 5
 
 const aliasBomb = (levels: number) =>
   [
@@ -13,8 +14,8 @@ const aliasBomb = (levels: number) =>
   ].join('\n')
 
 const mergeBomb = [
-  `b: &b { ${Array.from({ length: 300 }, (_, i) => `k${i}: 1`).join(', ')} }`,
-  ...Array.from({ length: 300 }, (_, i) => `m${i}: { <<: *b }`),
+  `b: &b { ${Array.from({ length: 500 }, (_, i) => `k${i}: 1`).join(', ')} }`,
+  ...Array.from({ length: 120 }, (_, i) => `m${i}: { <<: *b }`),
 ].join('\n')
 
 const hostile: Readonly<Record<string, readonly [text: string, expected: RegExp]>> = {
@@ -42,11 +43,14 @@ const hostile: Readonly<Record<string, readonly [text: string, expected: RegExp]
 
 for (const [name, [text, expected]] of Object.entries(hostile)) {
   test(`${name}: a clear error within ${MS} ms`, async t => {
-    const tries = [await measured(t, text), await measured(t, text), await measured(t, text)]
+    let fastest = Infinity
+    for (let i = 0; i < TRIES && fastest >= MS; i++) {
+      const { lines, ms } = await measured(t, text)
+      assert.match(lines.join('\n'), expected)
+      fastest = Math.min(fastest, ms)
+    }
 
-    assert.match(tries[0]?.lines.join('\n') ?? '', expected)
-    const took = Math.min(...tries.map(({ ms }) => ms))
-    assert.ok(took < MS, `took ${Math.round(took)} ms`)
+    assert.ok(fastest < MS, `took ${Math.round(fastest)} ms`)
   })
 }
 
@@ -58,7 +62,7 @@ test('a file of endless small things is refused before it is parsed', async t =>
 
 test('a hundred problems are shown, and the rest is counted', async t => {
   const lines = await linesOf(t, {
-    'gateway.yaml': Array.from({ length: 300 }, (_, i) => `k${i}: 1`).join('\n'),
+    'gateway.yaml': Array.from({ length: 500 }, (_, i) => `k${i}: 1`).join('\n'),
   })
 
   assert.equal(lines.length, 101)

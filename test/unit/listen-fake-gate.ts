@@ -58,7 +58,10 @@ export class FakeGate implements Gate {
   readonly notifications: Notification[] = []
   readonly seen: Seen[] = []
   answering: Answering = defaultAnswer
-  ready: Readiness = { ready: true, upstreams: { files: { state: 'ready' }, web: { state: 'failed', problem: 'secret path' } } }
+  ready: Readiness = {
+    ready: true,
+    upstreams: { files: { state: 'ready' }, web: { state: 'failed', problem: 'secret path' } },
+  }
   opening: (init: SessionInit) => Promise<void> = async () => undefined
   #waiting: { method: string; resolve: (seen: Seen) => void }[] = []
 
@@ -101,7 +104,12 @@ export class FakeGate implements Gate {
 export function defaultAnswer({ session, inbound }: Seen): Answer | undefined {
   const { method, params } = inbound
   if (method.startsWith('slow/') || method === 'subscriptions/listen') return undefined
-  if (method === 'initialize') return result({ protocolVersion: session.client.version, capabilities: {}, serverInfo: { name: 'fake', version: '1' } })
+  if (method === 'initialize')
+    return result({
+      protocolVersion: session.client.version,
+      capabilities: {},
+      serverInfo: { name: 'fake', version: '1' },
+    })
   return result({ method, arguments: params?.arguments ?? null })
 }
 
@@ -141,11 +149,23 @@ export const realClock: Clock = {
   },
 }
 
-const quiet: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, child: () => quiet }
+const quiet: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => quiet,
+}
 export const log = quiet
 
 /** What the plugin makes of a listener's configuration. */
-export function makeListener(plugin: Plugin, spec: object, gate: Gate, clock: Clock, config: object = {}): Listener {
+export function makeListener(
+  plugin: Plugin,
+  spec: object,
+  gate: Gate,
+  clock: Clock,
+  config: object = {},
+): Listener {
   let make: ((spec: object, context: ListenerContext) => Listener) | undefined
   const api = {
     options: undefined,

@@ -5,7 +5,11 @@ import { LineSplitter, onOneLine } from '../../src/transport/frames.ts'
 function split(maxLine = 1000): { lines: Buffer[]; tooLong: number[]; splitter: LineSplitter } {
   const lines: Buffer[] = []
   const tooLong: number[] = []
-  const splitter = new LineSplitter({ maxLine, onLine: line => lines.push(line), onTooLong: bytes => tooLong.push(bytes) })
+  const splitter = new LineSplitter({
+    maxLine,
+    onLine: line => lines.push(line),
+    onTooLong: bytes => tooLong.push(bytes),
+  })
   return { lines, tooLong, splitter }
 }
 

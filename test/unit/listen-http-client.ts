@@ -23,7 +23,12 @@ export interface Served {
   readonly url: URL
 }
 
-export async function serve(t: TestContext, spec: object = {}, clock: Clock = realClock, config: object = {}): Promise<Served> {
+export async function serve(
+  t: TestContext,
+  spec: object = {},
+  clock: Clock = realClock,
+  config: object = {},
+): Promise<Served> {
   const gate = new FakeGate()
   const listener = makeListener(listenHttp, { ...SPEC, ...spec }, gate, clock, config)
   await listener.start()
@@ -51,14 +56,33 @@ interface Sent {
 }
 
 /** One request on a connection of its own, read to its end. */
-export async function send(url: URL, { method = 'POST', path = url.pathname, headers = {}, body }: Sent): Promise<Got> {
-  const request = httpRequest({ host: url.hostname, port: url.port, method, path, headers: headers as never, agent: false })
+export async function send(
+  url: URL,
+  { method = 'POST', path = url.pathname, headers = {}, body }: Sent,
+): Promise<Got> {
+  const request = httpRequest({
+    host: url.hostname,
+    port: url.port,
+    method,
+    path,
+    headers: headers as never,
+    agent: false,
+  })
   const response = await answered(request, body)
   const text = await read(response)
-  return { status: response.statusCode ?? 0, headers: response.headers, text, json: parse(text), events: eventsOf(text) }
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    text,
+    json: parse(text),
+    events: eventsOf(text),
+  }
 }
 
-function answered(request: ReturnType<typeof httpRequest>, body: string | Buffer | undefined): Promise<IncomingMessage> {
+function answered(
+  request: ReturnType<typeof httpRequest>,
+  body: string | Buffer | undefined,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.on('response', resolve)
     request.on('error', reject)
@@ -86,7 +110,10 @@ export function eventsOf(text: string): any[] {
 }
 
 /** The headers of a JSON post. */
-export const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+export const JSON_HEADERS = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+}
 
 export function envelope(extra: object = {}, version: string = VERSION): Record<string, unknown> {
   return {
@@ -98,14 +125,28 @@ export function envelope(extra: object = {}, version: string = VERSION): Record<
 }
 
 /** A modern request with the headers that belong to it. */
-export function modern(method: string, params: Record<string, unknown> = {}, id: string | number = 1): { headers: Record<string, string>; body: string } {
-  const headers: Record<string, string> = { ...JSON_HEADERS, 'mcp-protocol-version': VERSION, 'mcp-method': method }
+export function modern(
+  method: string,
+  params: Record<string, unknown> = {},
+  id: string | number = 1,
+): { headers: Record<string, string>; body: string } {
+  const headers: Record<string, string> = {
+    ...JSON_HEADERS,
+    'mcp-protocol-version': VERSION,
+    'mcp-method': method,
+  }
   if (typeof params.name === 'string') headers['mcp-name'] = params.name
-  return { headers, body: JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope() } }) }
+  return {
+    headers,
+    body: JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta: envelope() } }),
+  }
 }
 
 export function legacy(session: string, message: object): { headers: Record<string, string>; body: string } {
-  return { headers: { ...JSON_HEADERS, 'mcp-session-id': session }, body: JSON.stringify({ jsonrpc: '2.0', ...message }) }
+  return {
+    headers: { ...JSON_HEADERS, 'mcp-session-id': session },
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+  }
 }
 
 export const INITIALIZE = {
@@ -129,8 +170,18 @@ export interface EventReader {
 }
 
 /** A request whose events are read as they come. */
-export async function openStream(url: URL, { method = 'POST', headers = {}, body }: Sent): Promise<EventReader> {
-  const request = httpRequest({ host: url.hostname, port: url.port, method, path: url.pathname, headers: headers as never, agent: false })
+export async function openStream(
+  url: URL,
+  { method = 'POST', headers = {}, body }: Sent,
+): Promise<EventReader> {
+  const request = httpRequest({
+    host: url.hostname,
+    port: url.port,
+    method,
+    path: url.pathname,
+    headers: headers as never,
+    agent: false,
+  })
   const response = await answered(request, body)
   request.on('error', () => undefined)
   response.on('error', () => undefined)
@@ -175,7 +226,8 @@ export class Lines {
   }
 
   async next(): Promise<string | undefined> {
-    while (this.#lines.length === 0 && !this.#isOver) await new Promise<void>(resolve => (this.#wake = resolve))
+    while (this.#lines.length === 0 && !this.#isOver)
+      await new Promise<void>(resolve => (this.#wake = resolve))
     return this.#lines.shift()
   }
 }

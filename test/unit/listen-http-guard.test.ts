@@ -11,22 +11,60 @@ const CALL = modern('tools/list')
 
 test('only our own hosts are answered, on every path', async t => {
   const { url } = await serve(t, { allowedHosts: ['mcp.example.com', 'other.example:99'] })
-  const status = async (host: string, path = '/mcp') => (await send(url, { ...CALL, path, headers: { ...CALL.headers, host } })).status
+  const status = async (host: string, path = '/mcp') =>
+    (await send(url, { ...CALL, path, headers: { ...CALL.headers, host } })).status
 
-  const fine = ['localhost', 'LOCALHOST:1', '127.0.0.1:8080', '[::1]:80', '[::1]', 'mcp.example.com', 'mcp.example.com:443', 'other.example:99']
-  const hostile = ['evil.example', 'other.example', 'localhost.evil.example', '127.0.0.1.evil', 'localhost@evil', 'localhost:80:80', 'localhost:', 'localhost:x', 'localhost.']
+  const fine = [
+    'localhost',
+    'LOCALHOST:1',
+    '127.0.0.1:8080',
+    '[::1]:80',
+    '[::1]',
+    'mcp.example.com',
+    'mcp.example.com:443',
+    'other.example:99',
+  ]
+  const hostile = [
+    'evil.example',
+    'other.example',
+    'localhost.evil.example',
+    '127.0.0.1.evil',
+    'localhost@evil',
+    'localhost:80:80',
+    'localhost:',
+    'localhost:x',
+    'localhost.',
+  ]
   for (const host of fine) assert.equal(await status(host), 200, host)
   for (const host of hostile) assert.equal(await status(host), 403, host)
   for (const path of ['/livez', '/readyz', '/x']) assert.equal(await status('evil.example', path), 403, path)
 })
 
 test('an Origin must be local, our own or allowed', async t => {
-  const { url } = await serve(t, { allowedOrigins: ['https://app.example'], allowedHosts: ['mcp.example.com'] })
-  const status = async (origin: string, host = 'localhost') => (await send(url, { ...CALL, headers: { ...CALL.headers, origin, host } })).status
+  const { url } = await serve(t, {
+    allowedOrigins: ['https://app.example'],
+    allowedHosts: ['mcp.example.com'],
+  })
+  const status = async (origin: string, host = 'localhost') =>
+    (await send(url, { ...CALL, headers: { ...CALL.headers, origin, host } })).status
 
-  for (const origin of ['http://localhost:5173', 'https://127.0.0.1', 'http://[::1]:1', 'https://app.example']) assert.equal(await status(origin), 200, origin)
+  for (const origin of [
+    'http://localhost:5173',
+    'https://127.0.0.1',
+    'http://[::1]:1',
+    'https://app.example',
+  ])
+    assert.equal(await status(origin), 200, origin)
   assert.equal(await status('https://mcp.example.com', 'mcp.example.com'), 200)
-  for (const origin of ['null', 'https://evil.example', 'http://localhost.evil', 'https://app.example.evil', 'file://', 'http://localhost:5173/x', '']) {
+  for (const origin of [
+    'null',
+    'https://evil.example',
+    'http://localhost.evil',
+    'https://app.example.evil',
+    'file://',
+    'http://localhost:5173/x',
+    '',
+  ]) {
     assert.equal(await status(origin), 403, origin)
   }
 })
@@ -35,7 +73,14 @@ test('a page of an allowed origin may ask beforehand, and read the session id', 
   const { url } = await serve(t, { allowedOrigins: ['https://app.example'] })
   const origin = 'https://app.example'
 
-  const preflight = await send(url, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type,mcp-param-x' } })
+  const preflight = await send(url, {
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type,mcp-param-x',
+    },
+  })
   const call = await send(url, { ...CALL, headers: { ...CALL.headers, origin } })
   const evil = await send(url, { method: 'OPTIONS', headers: { origin: 'https://evil.example' } })
 
@@ -52,8 +97,25 @@ test('a page of an allowed origin may ask beforehand, and read the session id', 
 test('headers that decide something may stand only once', async t => {
   const { url } = await serve(t)
 
-  for (const name of ['Host', 'Origin', 'Authorization', 'Mcp-Method', 'Mcp-Session-Id', 'X-Session-ID', 'Content-Type']) {
-    const text = await raw(url, ['POST /mcp HTTP/1.1', 'Host: localhost', 'Content-Length: 2', 'Connection: close', `${name}: localhost`, `${name}: localhost`, '', '{}'])
+  for (const name of [
+    'Host',
+    'Origin',
+    'Authorization',
+    'Mcp-Method',
+    'Mcp-Session-Id',
+    'X-Session-ID',
+    'Content-Type',
+  ]) {
+    const text = await raw(url, [
+      'POST /mcp HTTP/1.1',
+      'Host: localhost',
+      'Content-Length: 2',
+      'Connection: close',
+      `${name}: localhost`,
+      `${name}: localhost`,
+      '',
+      '{}',
+    ])
     assert.match(text, /^HTTP\/1\.1 400 /, name)
   }
 })
@@ -69,12 +131,23 @@ test('more than a hundred headers are refused', async t => {
 
 test('a body must be plain JSON', async t => {
   const { url } = await serve(t)
-  const status = async (headers: Record<string, string>) => (await send(url, { ...CALL, headers: { ...CALL.headers, ...headers } })).status
+  const status = async (headers: Record<string, string>) =>
+    (await send(url, { ...CALL, headers: { ...CALL.headers, ...headers } })).status
 
-  for (const type of ['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', 'application/json ; v=1']) {
+  for (const type of [
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/json ; v=1',
+  ]) {
     assert.equal(await status({ 'content-type': type }), 200, type)
   }
-  for (const type of ['text/plain', 'application/jsonp', 'application/json; charset=utf-16', 'x/application/json', 'application/json-seq']) {
+  for (const type of [
+    'text/plain',
+    'application/jsonp',
+    'application/json; charset=utf-16',
+    'x/application/json',
+    'application/json-seq',
+  ]) {
     assert.equal(await status({ 'content-type': type }), 415, type)
   }
   assert.equal(await status({ 'content-encoding': 'gzip' }), 415)
@@ -85,7 +158,10 @@ test('a body over the limit is refused and its sender can read why, chunked or n
   const { gate, url } = await serve(t, { limits: { ...SPEC.limits, body: '64KiB' } })
   const body = 'x'.repeat(300_000)
 
-  const measured = await send(url, { headers: { ...JSON_HEADERS, 'content-length': String(body.length) }, body })
+  const measured = await send(url, {
+    headers: { ...JSON_HEADERS, 'content-length': String(body.length) },
+    body,
+  })
   const chunked = await send(url, { headers: { ...JSON_HEADERS, 'transfer-encoding': 'chunked' }, body })
   const exact = await send(url, { headers: JSON_HEADERS, body: 'x'.repeat(65_536) })
 
@@ -125,7 +201,10 @@ test('probes tell that we live, whether we can serve, and no reasons', async t =
   const head = await send(url, { method: 'HEAD', path: '/livez' })
 
   assert.equal(live.status, 200)
-  assert.deepEqual(ready.json, { ready: true, upstreams: { files: { state: 'ready' }, web: { state: 'failed' } } })
+  assert.deepEqual(ready.json, {
+    ready: true,
+    upstreams: { files: { state: 'ready' }, web: { state: 'failed' } },
+  })
   assert.equal(unready.status, 503)
   assert.deepEqual([head.status, head.text], [200, ''])
 })
@@ -146,9 +225,22 @@ test('requests that come in one packet are answered in order', async t => {
   const { url } = await serve(t)
   const { body } = modern('tools/list', {}, 1)
   const second = modern('tools/list', {}, 2).body
-  const head = (length: number, more: string[] = []) => ['POST /mcp HTTP/1.1', 'Host: localhost', 'Content-Type: application/json', 'Mcp-Protocol-Version: 2026-07-28', 'Mcp-Method: tools/list', `Content-Length: ${length}`, ...more, '']
+  const head = (length: number, more: string[] = []) => [
+    'POST /mcp HTTP/1.1',
+    'Host: localhost',
+    'Content-Type: application/json',
+    'Mcp-Protocol-Version: 2026-07-28',
+    'Mcp-Method: tools/list',
+    `Content-Length: ${length}`,
+    ...more,
+    '',
+  ]
 
-  const text = await raw(url, [...head(body.length), body + head(second.length, ['Connection: close']).join('\r\n'), second])
+  const text = await raw(url, [
+    ...head(body.length),
+    body + head(second.length, ['Connection: close']).join('\r\n'),
+    second,
+  ])
 
   assert.ok(text.indexOf('"id":1') > 0 && text.indexOf('"id":2') > text.indexOf('"id":1'))
 })
@@ -157,7 +249,10 @@ test('an address that others reach needs the configuration to say so', () => {
   const make = (spec: object) => makeListener(listenHttp, { ...SPEC, ...spec }, new FakeGate(), realClock)
 
   for (const host of ['0.0.0.0', '::', '192.168.1.1', 'example.com']) {
-    assert.throws(() => make({ host }), (error: unknown) => error instanceof GatewayError && error.code === 'GW_LISTEN')
+    assert.throws(
+      () => make({ host }),
+      (error: unknown) => error instanceof GatewayError && error.code === 'GW_LISTEN',
+    )
     make({ host, exposeWithoutAuth: true })
   }
   for (const host of ['localhost', '127.0.0.1', '127.0.0.2', '::1', '[::1]']) make({ host })
@@ -167,7 +262,11 @@ test('a port that is taken is an error that names the address', async t => {
   const { url } = await serve(t)
   const second = makeListener(listenHttp, { ...SPEC, port: Number(url.port) }, new FakeGate(), realClock)
 
-  await assert.rejects(second.start(), (error: unknown) => error instanceof GatewayError && error.code === 'GW_LISTEN' && error.message.includes(url.port))
+  await assert.rejects(
+    second.start(),
+    (error: unknown) =>
+      error instanceof GatewayError && error.code === 'GW_LISTEN' && error.message.includes(url.port),
+  )
   await second.stop(0)
 })
 

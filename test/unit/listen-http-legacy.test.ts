@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock, result } from './listen-fake-gate.ts'
-import { INITIALIZE, initialize, JSON_HEADERS, legacy, openStream, send, serve } from './listen-http-client.ts'
+import {
+  INITIALIZE,
+  initialize,
+  JSON_HEADERS,
+  legacy,
+  openStream,
+  send,
+  serve,
+} from './listen-http-client.ts'
 
 const { id: _id, jsonrpc: _jsonrpc, ...INIT } = INITIALIZE
 
@@ -19,10 +27,16 @@ test('initialize opens a session whose id is long and in the answer', async t =>
 
 test('an unknown version is answered with our latest, and its client goes on without a version header', async t => {
   const { url } = await serve(t)
-  const body = JSON.stringify({ ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '1999-01-01' } })
+  const body = JSON.stringify({
+    ...INITIALIZE,
+    params: { ...INITIALIZE.params, protocolVersion: '1999-01-01' },
+  })
 
   const opened = await send(url, { headers: JSON_HEADERS, body })
-  const listed = await send(url, legacy(opened.headers['mcp-session-id'] as string, { id: 1, method: 'tools/list' }))
+  const listed = await send(
+    url,
+    legacy(opened.headers['mcp-session-id'] as string, { id: 1, method: 'tools/list' }),
+  )
 
   assert.equal(opened.json.result.protocolVersion, '2025-11-25')
   assert.deepEqual(listed.json, { jsonrpc: '2.0', id: 1, result: { method: 'tools/list', arguments: null } })
@@ -31,7 +45,10 @@ test('an unknown version is answered with our latest, and its client goes on wit
 test('a bad initialize opens nothing', async t => {
   const { gate, url } = await serve(t)
 
-  const got = await send(url, { headers: JSON_HEADERS, body: '{"jsonrpc":"2.0","id":1,"method":"initialize"}' })
+  const got = await send(url, {
+    headers: JSON_HEADERS,
+    body: '{"jsonrpc":"2.0","id":1,"method":"initialize"}',
+  })
 
   assert.equal(got.json.error.code, -32602)
   assert.equal(got.headers['mcp-session-id'], undefined)
@@ -54,7 +71,10 @@ test('without a session id it is 400, with an unknown one 404, with an unknown v
   const session = await initialize(url)
   const message = { id: 1, method: 'tools/list' }
 
-  const missing = await send(url, { headers: JSON_HEADERS, body: JSON.stringify({ jsonrpc: '2.0', ...message }) })
+  const missing = await send(url, {
+    headers: JSON_HEADERS,
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+  })
   const unknown = await send(url, legacy('nobody', message))
   const { headers, body } = legacy(session, message)
   const version = await send(url, { headers: { ...headers, 'mcp-protocol-version': '1999-01-01' }, body })
@@ -95,7 +115,8 @@ test('a cancellation needs strictly the same id, and the same session', async t 
   const next = gate.next('slow/call')
   const answer = send(url, legacy(session, { id: 1, method: 'slow/call' }))
   const seen = await next
-  const cancel = (who: string, requestId: unknown) => send(url, legacy(who, { method: 'notifications/cancelled', params: { requestId, reason: 'enough' } }))
+  const cancel = (who: string, requestId: unknown) =>
+    send(url, legacy(who, { method: 'notifications/cancelled', params: { requestId, reason: 'enough' } }))
 
   await cancel(session, '1')
   await cancel(other, 1)
@@ -163,7 +184,10 @@ test('GET and DELETE without a session are not allowed, and of an unknown one no
   for (const method of ['GET', 'DELETE']) {
     const bare = await send(url, { method })
     const unknown = await send(url, { method, headers: { 'mcp-session-id': 'x' } })
-    assert.deepEqual([bare.status, bare.headers.allow, unknown.status, unknown.json.error.code], [405, 'POST', 404, -32001])
+    assert.deepEqual(
+      [bare.status, bare.headers.allow, unknown.status, unknown.json.error.code],
+      [405, 'POST', 404, -32001],
+    )
   }
 })
 
@@ -183,12 +207,19 @@ test('DELETE ends the session, its stream and its requests', async t => {
   assert.equal(seen.reason, 'deleted')
   assert.equal((await answer).status, 200)
   assert.equal(after.status, 404)
-  assert.deepEqual(gate.closed.map(({ reason }) => reason), ['deleted'])
+  assert.deepEqual(
+    gate.closed.map(({ reason }) => reason),
+    ['deleted'],
+  )
 })
 
 test('an idle session expires, one with a stream or a running request does not', async t => {
   const clock = new FakeClock()
-  const { gate, url } = await serve(t, { limits: { body: '4MiB', sessions: 10, idle: '10m', connections: 64 } }, clock)
+  const { gate, url } = await serve(
+    t,
+    { limits: { body: '4MiB', sessions: 10, idle: '10m', connections: 64 } },
+    clock,
+  )
   const idle = await initialize(url)
   const streaming = await initialize(url)
   const busy = await initialize(url)
@@ -198,18 +229,30 @@ test('an idle session expires, one with a stream or a running request does not',
   const seen = await next
 
   clock.advance(600_000)
-  const statuses = await Promise.all([idle, streaming, busy].map(session => send(url, legacy(session, { id: 2, method: 'tools/list' }))))
+  const statuses = await Promise.all(
+    [idle, streaming, busy].map(session => send(url, legacy(session, { id: 2, method: 'tools/list' }))),
+  )
   seen.resolve(result({}))
   await answer
   stream.destroy()
 
-  assert.deepEqual(statuses.map(({ status }) => status), [404, 200, 200])
-  assert.deepEqual(gate.closed.map(({ reason }) => reason), ['idle'])
+  assert.deepEqual(
+    statuses.map(({ status }) => status),
+    [404, 200, 200],
+  )
+  assert.deepEqual(
+    gate.closed.map(({ reason }) => reason),
+    ['idle'],
+  )
 })
 
 test('when the table is full a client is asked to come back, and expired sessions make room', async t => {
   const clock = new FakeClock()
-  const { url } = await serve(t, { limits: { body: '4MiB', sessions: 1, idle: '10m', connections: 64 } }, clock)
+  const { url } = await serve(
+    t,
+    { limits: { body: '4MiB', sessions: 1, idle: '10m', connections: 64 } },
+    clock,
+  )
   await initialize(url)
 
   const full = await send(url, { headers: JSON_HEADERS, body: JSON.stringify(INITIALIZE) })
@@ -225,8 +268,14 @@ test('a batch is answered with an array, or with events when something is said o
   const { gate, url } = await serve(t)
   const session = await initialize(url)
   const { headers } = legacy(session, {})
-  const batch = (messages: object[]) => send(url, { headers, body: JSON.stringify(messages.map(message => ({ jsonrpc: '2.0', ...message }))) })
-  const two = [{ id: 1, method: 'tools/list' }, { method: 'notifications/x' }, { id: '1', method: 'prompts/list' }, { id: null, method: 'x' }]
+  const batch = (messages: object[]) =>
+    send(url, { headers, body: JSON.stringify(messages.map(message => ({ jsonrpc: '2.0', ...message }))) })
+  const two = [
+    { id: 1, method: 'tools/list' },
+    { method: 'notifications/x' },
+    { id: '1', method: 'prompts/list' },
+    { id: null, method: 'x' },
+  ]
 
   const array = await batch(two)
   const quiet = await batch([{ method: 'notifications/x' }])
@@ -248,20 +297,30 @@ test('a batch with an initialize, a modern message, nothing or too much in it is
   const { headers } = legacy(session, {})
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
   const modern = { ...ping, params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } } }
-  const bodies = [[{ jsonrpc: '2.0', id: 5, ...INIT }], [ping, modern], [], Array.from({ length: 101 }, (_, id) => ({ ...ping, id }))].map(body => JSON.stringify(body))
+  const bodies = [
+    [{ jsonrpc: '2.0', id: 5, ...INIT }],
+    [ping, modern],
+    [],
+    Array.from({ length: 101 }, (_, id) => ({ ...ping, id })),
+  ].map(body => JSON.stringify(body))
   const ran = gate.seen.length
 
-  const answers = await Promise.all([...bodies, '[{]', '[1,]', `[${'['.repeat(100_000)}`].map(body => send(url, { headers, body })))
+  const answers = await Promise.all(
+    [...bodies, '[{]', '[1,]', `[${'['.repeat(100_000)}`].map(body => send(url, { headers, body })),
+  )
 
-  assert.deepEqual(answers.map(({ status, json }) => [status, json.error.code]), [
-    [400, -32600],
-    [400, -32600],
-    [400, -32600],
-    [400, -32600],
-    [400, -32700],
-    [400, -32700],
-    [400, -32700],
-  ])
+  assert.deepEqual(
+    answers.map(({ status, json }) => [status, json.error.code]),
+    [
+      [400, -32600],
+      [400, -32600],
+      [400, -32600],
+      [400, -32600],
+      [400, -32700],
+      [400, -32700],
+      [400, -32700],
+    ],
+  )
   assert.equal(gate.seen.length, ran)
 })
 
@@ -294,7 +353,9 @@ test('a stop ends streams and idle connections at once, and lets a running reque
 
   const stopped = listener.stop(5000)
   const ended = await stream.next()
-  const refused = await send(url, legacy(session, { id: 2, method: 'ping' })).catch((error: NodeJS.ErrnoException) => error.code)
+  const refused = await send(url, legacy(session, { id: 2, method: 'ping' })).catch(
+    (error: NodeJS.ErrnoException) => error.code,
+  )
   seen.resolve(result({ late: true }))
   const got = await answer
   await stopped
@@ -302,7 +363,10 @@ test('a stop ends streams and idle connections at once, and lets a running reque
   assert.equal(ended, undefined)
   assert.equal(refused, 'ECONNREFUSED')
   assert.deepEqual(got.json.result, { late: true })
-  assert.deepEqual(gate.closed.map(({ reason }) => reason), ['shutdown'])
+  assert.deepEqual(
+    gate.closed.map(({ reason }) => reason),
+    ['shutdown'],
+  )
 })
 
 test('a stop cuts what does not end within its grace', async t => {

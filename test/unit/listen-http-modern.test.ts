@@ -12,7 +12,11 @@ test('a modern request is answered as JSON, in a conversation of its own', async
   assert.equal(got.status, 200)
   assert.equal(got.headers['content-type'], 'application/json')
   assert.equal(got.headers['content-length'], String(Buffer.byteLength(got.text)))
-  assert.deepEqual(got.json, { jsonrpc: '2.0', id: 'one', result: { resultType: 'complete', method: 'tools/call', arguments: { a: 1 } } })
+  assert.deepEqual(got.json, {
+    jsonrpc: '2.0',
+    id: 'one',
+    result: { resultType: 'complete', method: 'tools/call', arguments: { a: 1 } },
+  })
   assert.equal(gate.opened[0]?.client.era, 'modern')
   assert.equal(gate.opened[0]?.client.info.name, 'test')
   assert.equal(gate.opened[0]?.principal.subject, 'anonymous')
@@ -71,21 +75,38 @@ test('a broken envelope, headers that contradict it, unknown versions and remove
   const good = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'x' }
   const params = { name: 'x', _meta: envelope() }
 
-  assert.deepEqual(await ask({ _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }, good), [400, -32602, 7])
+  assert.deepEqual(
+    await ask({ _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } }, good),
+    [400, -32602, 7],
+  )
   assert.deepEqual(await ask({ name: 'x' }, good), [400, -32602, 7])
   assert.deepEqual(await ask(params, { ...good, 'mcp-protocol-version': '2025-11-25' }), [400, -32020, 7])
   assert.deepEqual(await ask(params, { ...good, 'mcp-name': 'y' }), [400, -32020, 7])
   assert.deepEqual(await ask(params, { 'mcp-protocol-version': '2026-07-28' }), [400, -32020, 7])
-  assert.deepEqual(await ask({ _meta: envelope({}, '2099-01-01') }, { 'mcp-protocol-version': '2099-01-01' }), [400, -32022, 7])
-  assert.deepEqual(await ask({ _meta: envelope() }, { ...good, 'mcp-method': 'ping' }, 'ping'), [404, -32601, 7])
-  assert.deepEqual(await ask({ _meta: envelope() }, { ...good, 'mcp-method': 'initialize' }, 'initialize'), [404, -32601, 7])
+  assert.deepEqual(
+    await ask({ _meta: envelope({}, '2099-01-01') }, { 'mcp-protocol-version': '2099-01-01' }),
+    [400, -32022, 7],
+  )
+  assert.deepEqual(
+    await ask({ _meta: envelope() }, { ...good, 'mcp-method': 'ping' }, 'ping'),
+    [404, -32601, 7],
+  )
+  assert.deepEqual(
+    await ask({ _meta: envelope() }, { ...good, 'mcp-method': 'initialize' }, 'initialize'),
+    [404, -32601, 7],
+  )
   assert.equal(gate.seen.length, 0)
 })
 
 test('an unsupported version is told which ones are served', async t => {
   const { url } = await serve(t)
   const headers = { ...JSON_HEADERS, 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' }
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: envelope({}, '2099-01-01') } })
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/list',
+    params: { _meta: envelope({}, '2099-01-01') },
+  })
 
   const { json } = await send(url, { headers, body })
 
@@ -118,7 +139,9 @@ test('a client that goes away cancels its request', async t => {
   const { headers, body } = modern('slow/call')
   const next = gate.next('slow/call')
   const controller = new AbortController()
-  const fetched = fetch(url, { method: 'POST', headers, body, signal: controller.signal }).catch(() => undefined)
+  const fetched = fetch(url, { method: 'POST', headers, body, signal: controller.signal }).catch(
+    () => undefined,
+  )
   const seen = await next
 
   controller.abort()
@@ -130,18 +153,30 @@ test('a client that goes away cancels its request', async t => {
 test('headers go with the request, but never what identifies or authorises', async t => {
   const { gate, url } = await serve(t, {}, undefined, { sessionHeaders: { header: 'X-Chat', upstreams: [] } })
   const { headers, body } = modern('tools/list')
-  const more = { 'X-Session-ID': 's', Traceparent: 't', 'Mcp-Param-Region': 'eu', 'X-Chat': 'c', Authorization: 'Bearer x', Cookie: 'y', 'Mcp-Session-Id': 'z', 'X-Api-Key': 'k' }
+  const more = {
+    'X-Session-ID': 's',
+    Traceparent: 't',
+    'Mcp-Param-Region': 'eu',
+    'X-Chat': 'c',
+    Authorization: 'Bearer x',
+    Cookie: 'y',
+    'Mcp-Session-Id': 'z',
+    'X-Api-Key': 'k',
+  }
 
   await send(url, { headers: { ...headers, ...more }, body })
 
-  assert.deepEqual({ ...gate.seen[0]?.inbound.headers }, {
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': 'tools/list',
-    'x-session-id': 's',
-    traceparent: 't',
-    'mcp-param-region': 'eu',
-    'x-chat': 'c',
-  })
+  assert.deepEqual(
+    { ...gate.seen[0]?.inbound.headers },
+    {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/list',
+      'x-session-id': 's',
+      traceparent: 't',
+      'mcp-param-region': 'eu',
+      'x-chat': 'c',
+    },
+  )
 })
 
 test('a stray session id does not make a modern request legacy', async t => {
@@ -185,7 +220,11 @@ test('a listen is stamped with its id, kept alive, and ends gracefully when the 
   assert.equal(ack.params._meta[key], 'L1')
   assert.equal(comment, 'keep-alive')
   assert.equal(changed.params._meta[key], 'L1')
-  assert.deepEqual(last, { jsonrpc: '2.0', id: 'L1', result: { resultType: 'complete', _meta: { [key]: 'L1' } } })
+  assert.deepEqual(last, {
+    jsonrpc: '2.0',
+    id: 'L1',
+    result: { resultType: 'complete', _meta: { [key]: 'L1' } },
+  })
   assert.equal(seen.reason, 'shutdown')
 })
 

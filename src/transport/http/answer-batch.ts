@@ -7,7 +7,12 @@ import type { Reply, Sink } from './reply.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
 /** Answers a batch (2025-03-26): its messages run side by side. */
-export async function answerBatch(edge: HttpEdge, body: Buffer, headers: RequestHeaders, reply: Reply): Promise<void> {
+export async function answerBatch(
+  edge: HttpEdge,
+  body: Buffer,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> {
   const messages = parseBatch(body)
   if ('code' in messages) return reply.error(400, messages, null)
   const owner = findSession(edge, headers)
@@ -18,7 +23,13 @@ export async function answerBatch(edge: HttpEdge, body: Buffer, headers: Request
   if (expected === 0) reply.accepted()
 }
 
-async function take(edge: HttpEdge, owner: LegacySession, message: Message, headers: RequestHeaders, sink: Sink): Promise<void> {
+async function take(
+  edge: HttpEdge,
+  owner: LegacySession,
+  message: Message,
+  headers: RequestHeaders,
+  sink: Sink,
+): Promise<void> {
   if (message.kind === 'notification') takeNotification(edge, owner, message)
   if (message.kind === 'malformed') sink.finish(200, encodeError(message.id, message.error))
   if (message.kind !== 'request') return

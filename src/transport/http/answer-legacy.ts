@@ -17,14 +17,27 @@ import type { RequestHeaders } from './request-headers.ts'
 export function findSession(edge: HttpEdge, { own, passed }: RequestHeaders): LegacySession | Refusal {
   const id = own[HEADER.session]
   if (id === undefined) {
-    return refusal(400, 'Bad request: the Mcp-Session-Id header is missing; call initialize first', RPC.legacyBadRequest)
+    return refusal(
+      400,
+      'Bad request: the Mcp-Session-Id header is missing; call initialize first',
+      RPC.legacyBadRequest,
+    )
   }
   const session = edge.sessions.find(id, ANONYMOUS)
-  if (session === undefined) return refusal(404, 'Session not found: it ended or never was; call initialize again', RPC.legacyNoSession)
+  if (session === undefined)
+    return refusal(
+      404,
+      'Session not found: it ended or never was; call initialize again',
+      RPC.legacyNoSession,
+    )
   const version = passed[HEADER.version]
   if (version === undefined || isLegacy(version.trim())) return session
   const known = LEGACY_VERSIONS.join(', ')
-  return refusal(400, `Bad request: unsupported protocol version (supported versions: ${known})`, RPC.legacyBadRequest)
+  return refusal(
+    400,
+    `Bad request: unsupported protocol version (supported versions: ${known})`,
+    RPC.legacyBadRequest,
+  )
 }
 
 /** Answers a request of a session. The client may go away and the request still runs to its end. */
@@ -57,8 +70,13 @@ export function isTaken(owner: LegacySession, request: RpcRequest): boolean {
 export const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
 
 /** Takes a notification of a session; a cancellation ends the request with strictly that id. */
-export function takeNotification(edge: HttpEdge, owner: LegacySession, { method, params }: RpcNotification): void {
-  if (method !== 'notifications/cancelled') return edge.gate.notified(owner.session as Session, { method, params })
+export function takeNotification(
+  edge: HttpEdge,
+  owner: LegacySession,
+  { method, params }: RpcNotification,
+): void {
+  if (method !== 'notifications/cancelled')
+    return edge.gate.notified(owner.session as Session, { method, params })
   const id = params?.requestId
   if (typeof id !== 'string' && typeof id !== 'number') return
   const reason = params?.reason
@@ -66,7 +84,12 @@ export function takeNotification(edge: HttpEdge, owner: LegacySession, { method,
 }
 
 /** Opens a session; the answer of `initialize` carries its id. */
-export async function initialize(edge: HttpEdge, request: RpcRequest, headers: RequestHeaders, reply: Reply): Promise<void> {
+export async function initialize(
+  edge: HttpEdge,
+  request: RpcRequest,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> {
   const problem = initializeProblem(request.params)
   if (problem !== undefined) return reply.error(200, problem, request.id)
   const owner = edge.sessions.begin(ANONYMOUS)
@@ -85,7 +108,12 @@ export async function initialize(edge: HttpEdge, request: RpcRequest, headers: R
   if (isLost) edge.sessions.end(owner, 'refused')
 }
 
-async function open(edge: HttpEdge, owner: LegacySession, request: RpcRequest, reply: Reply): Promise<boolean> {
+async function open(
+  edge: HttpEdge,
+  owner: LegacySession,
+  request: RpcRequest,
+  reply: Reply,
+): Promise<boolean> {
   try {
     const client = legacyClient(request.params)
     owner.session = await openSession(edge, client, owner.id, notification => owner.notify(notification))

@@ -12,7 +12,12 @@ import type { Reply } from './reply.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
 /** Answers a modern request: a conversation of its own, which ends when the client goes away. */
-export async function answerModern(edge: HttpEdge, request: RpcRequest, headers: RequestHeaders, reply: Reply): Promise<void> {
+export async function answerModern(
+  edge: HttpEdge,
+  request: RpcRequest,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> {
   const envelope = envelopeProblem(request.params)
   if (envelope !== undefined) return reply.error(400, envelope, request.id)
   const problem = requestProblem(request, headers.passed)
@@ -20,13 +25,19 @@ export async function answerModern(edge: HttpEdge, request: RpcRequest, headers:
 
   const post = new Post(request, headers.passed, 'modern', reply)
   if (post.isListen && !reply.accepts.events) {
-    return reply.refuse(refusal(406, 'Not acceptable: this method answers with text/event-stream only'), request.id)
+    return reply.refuse(
+      refusal(406, 'Not acceptable: this method answers with text/event-stream only'),
+      request.id,
+    )
   }
   await converse(edge, post, reply)
 }
 
 /** In the order of 2026-07-28, Streamable HTTP: the version first, as another version may have other headers. */
-function requestProblem({ method, params }: RpcRequest, headers: Readonly<Record<string, string>>): RpcError | undefined {
+function requestProblem(
+  { method, params }: RpcRequest,
+  headers: Readonly<Record<string, string>>,
+): RpcError | undefined {
   const mismatch = headerMismatch(headers, method, params)
   const claimed = (params?._meta as JsonObject)[META.protocolVersion]
   const header = headers[HEADER.version]

@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gatewayError } from '../../errors.ts'
-import { isBatch, parseMessage, type Malformed, type Message, type RpcRequest } from '../../protocol/jsonrpc.ts'
+import {
+  isBatch,
+  parseMessage,
+  type Malformed,
+  type Message,
+  type RpcRequest,
+} from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/names.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { looksModern } from '../../protocol/versions.ts'
@@ -40,7 +46,12 @@ export async function post({ edge, request, response, headers }: Arrival): Promi
   await answer(edge, parseMessage(body), headers, reply)
 }
 
-function answer(edge: HttpEdge, message: Message, headers: RequestHeaders, reply: Reply): Promise<void> | void {
+function answer(
+  edge: HttpEdge,
+  message: Message,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> | void {
   switch (message.kind) {
     case 'malformed':
       return reply.error(400, message.error, message.id)
@@ -52,12 +63,21 @@ function answer(edge: HttpEdge, message: Message, headers: RequestHeaders, reply
 }
 
 /** Which era a request is of (2026-07-28, versioning): the body says, the headers only confirm. */
-function answerRequest(edge: HttpEdge, request: RpcRequest, headers: RequestHeaders, reply: Reply): Promise<void> | void {
+function answerRequest(
+  edge: HttpEdge,
+  request: RpcRequest,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> | void {
   if (edge.isStopping) return reply.refuse(stopping(), request.id)
   if (claimsModern(request.params)) return answerModern(edge, request, headers, reply)
   if (request.method === 'initialize') return initialize(edge, request, headers, reply)
   if (looksModern(headers.passed[HEADER.version]?.trim() ?? '')) {
-    return reply.error(400, envelopeProblem(request.params) ?? rpcError(RPC.invalidParams, 'Invalid params'), request.id)
+    return reply.error(
+      400,
+      envelopeProblem(request.params) ?? rpcError(RPC.invalidParams, 'Invalid params'),
+      request.id,
+    )
   }
   const owner = findSession(edge, headers)
   if ('status' in owner) return reply.refuse(owner, request.id)
@@ -67,13 +87,24 @@ function answerRequest(edge: HttpEdge, request: RpcRequest, headers: RequestHead
 
 function stopping(): Refusal {
   const error = gatewayError('GW_STOPPING')
-  return { status: 503, error: rpcError(RPC.internal, error.message, { code: error.code }), headers: { connection: 'close' } }
+  return {
+    status: 503,
+    error: rpcError(RPC.internal, error.message, { code: error.code }),
+    headers: { connection: 'close' },
+  }
 }
 
 /** A notification, or a reply to something we asked. Modern ones have nothing that they could be about. */
-function takeOther(edge: HttpEdge, message: Exclude<Message, RpcRequest | Malformed>, headers: RequestHeaders, reply: Reply): void {
+function takeOther(
+  edge: HttpEdge,
+  message: Exclude<Message, RpcRequest | Malformed>,
+  headers: RequestHeaders,
+  reply: Reply,
+): void {
   const isNotification = message.kind === 'notification'
-  const isModern = isNotification && (claimsModern(message.params) || looksModern(headers.passed[HEADER.version]?.trim() ?? ''))
+  const isModern =
+    isNotification &&
+    (claimsModern(message.params) || looksModern(headers.passed[HEADER.version]?.trim() ?? ''))
   if (isModern) return reply.accepted()
   const owner = findSession(edge, headers)
   if ('status' in owner) return reply.refuse(owner)
@@ -88,7 +119,8 @@ export function get({ edge, request, response, headers }: Arrival): void {
   if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('GET'))
   const owner = findSession(edge, headers)
   if ('status' in owner) return sendRefusal(response, owner)
-  if (!acceptsOf(headers.own.accept).events) return sendRefusal(response, refusal(406, 'Not acceptable: GET answers with text/event-stream'))
+  if (!acceptsOf(headers.own.accept).events)
+    return sendRefusal(response, refusal(406, 'Not acceptable: GET answers with text/event-stream'))
   owner.stream = edge.streams.open(response, { [HEADER.session]: owner.id })
   response.on('close', () => owner.touch(edge.clock.now()))
 }
@@ -104,6 +136,10 @@ export function end({ edge, request, response, headers }: Arrival): void {
 }
 
 function needsSession(method: string): Refusal {
-  const refused = refusal(405, `Method not allowed: ${method} needs the Mcp-Session-Id header of a session`, RPC.legacyBadRequest)
+  const refused = refusal(
+    405,
+    `Method not allowed: ${method} needs the Mcp-Session-Id header of a session`,
+    RPC.legacyBadRequest,
+  )
   return { ...refused, headers: { allow: 'POST' } }
 }

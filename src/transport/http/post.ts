@@ -1,4 +1,14 @@
-import type { Answer, Era, Inbound, JsonObject, Log, Notification, RpcError, Running, Session } from '../../core/ports.ts'
+import type {
+  Answer,
+  Era,
+  Inbound,
+  JsonObject,
+  Log,
+  Notification,
+  RpcError,
+  Running,
+  Session,
+} from '../../core/ports.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { encodeError, encodeNotification, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC } from '../../protocol/rpc-error.ts'

@@ -93,8 +93,13 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal, id: RpcI
   sendJson(response, refusal.status, encodeError(id, refusal.error), refusal.headers)
 }
 
-export function sendNothing(response: ServerResponse, status: number, headers?: Readonly<Record<string, string>>): void {
-  const own = status === 204 ? { 'cache-control': 'no-store' } : { 'content-length': '0', 'cache-control': 'no-store' }
+export function sendNothing(
+  response: ServerResponse,
+  status: number,
+  headers?: Readonly<Record<string, string>>,
+): void {
+  const own =
+    status === 204 ? { 'cache-control': 'no-store' } : { 'content-length': '0', 'cache-control': 'no-store' }
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers })
   response.end()
 }

@@ -20,7 +20,11 @@ const HEADER_NAMES = /^[\w\s,-]*$/
 const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
 
 /** Guards a request and hands it to who answers it. */
-export async function serveRequest(edge: HttpEdge, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function serveRequest(
+  edge: HttpEdge,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   response.on('error', ignore)
   const headers = readHeaders(request.rawHeaders, edge.settings.sessionHeader)
   const refused = guardRequest(request.rawHeaders.length / 2, headers, edge.settings)
@@ -79,7 +83,11 @@ function sendReadiness({ edge, response }: Arrival): void {
 
 function notFound({ edge, request, response }: Arrival): void {
   request.resume()
-  sendJson(response, 404, JSON.stringify({ error: 'not_found', message: `Not found; the MCP endpoint is ${edge.settings.path}` }))
+  sendJson(
+    response,
+    404,
+    JSON.stringify({ error: 'not_found', message: `Not found; the MCP endpoint is ${edge.settings.path}` }),
+  )
 }
 
 function notAllowed({ request, response }: Arrival, allow: string): void {

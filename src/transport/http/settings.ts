@@ -27,7 +27,8 @@ const WILDCARDS = new Set(['0.0.0.0', '[::]'])
 export function httpSettings(name: string, spec: HttpListenerSpec, config: Config): HttpSettings {
   const bound = inUrl(spec.host).toLowerCase()
   if (!isLoopback(bound) && !spec.exposeWithoutAuth) {
-    const why = 'others can reach that address and nothing asks who they are; set exposeWithoutAuth: true if that is meant'
+    const why =
+      'others can reach that address and nothing asks who they are; set exposeWithoutAuth: true if that is meant'
     throw gatewayError('GW_LISTEN', { listener: name, address: `${bound}:${spec.port}`, why })
   }
   const own = WILDCARDS.has(bound) ? LOOPBACK : [...LOOPBACK, bound]

@@ -18,7 +18,10 @@ export type Admission =
   | { readonly refused: RpcError }
   | { readonly pong: true }
 
-const WRONG_ERA = rpcError(RPC.invalidRequest, 'Invalid request: this connection has begun with initialize and stays in that protocol era')
+const WRONG_ERA = rpcError(
+  RPC.invalidRequest,
+  'Invalid request: this connection has begun with initialize and stays in that protocol era',
+)
 const UNENVELOPED = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
 
 /** The era of a pipe: its first message decides, and it stays (2026-07-28, versioning). */
@@ -47,7 +50,8 @@ export class PipeEra {
 
   #admitLegacy({ method, params }: RpcRequest): Admission {
     if (this.#era === undefined && method === 'ping') return { pong: true }
-    const problem = methodProblem(method, 'legacy') ?? (method === 'initialize' ? initializeProblem(params) : undefined)
+    const problem =
+      methodProblem(method, 'legacy') ?? (method === 'initialize' ? initializeProblem(params) : undefined)
     if (problem !== undefined) return { refused: problem }
     this.#era = 'legacy'
     return { as: 'legacy', client: method === 'initialize' ? legacyClient(params) : undefined }

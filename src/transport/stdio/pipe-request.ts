@@ -1,4 +1,13 @@
-import type { Answer, Era, Gate, Inbound, JsonObject, Notification, Running, Session } from '../../core/ports.ts'
+import type {
+  Answer,
+  Era,
+  Gate,
+  Inbound,
+  JsonObject,
+  Notification,
+  Running,
+  Session,
+} from '../../core/ports.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { encodeNotification, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
 import { LISTEN } from '../client-answer.ts'
@@ -29,7 +38,8 @@ export class PipeRequest implements Inbound {
     this.era = era
     this.answers = answers
     this.emit = ({ method, params }) => {
-      if (!this.isSilent) writer.tell(encodeNotification(method, this.isListen ? stampSubscription(params, this.id) : params))
+      if (!this.isSilent)
+        writer.tell(encodeNotification(method, this.isListen ? stampSubscription(params, this.id) : params))
     }
   }
 

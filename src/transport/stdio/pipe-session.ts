@@ -35,7 +35,8 @@ export class PipeSession {
   /** The session for a request, or undefined when it has to be opened first. */
   find(era: Era, client: ClientSide | undefined): Session | undefined {
     if (this.#root === undefined || this.#client === undefined) return undefined
-    if (era === 'legacy') return this.#client.era === 'legacy' ? this.#legacy(this.#root, this.#client, client) : undefined
+    if (era === 'legacy')
+      return this.#client.era === 'legacy' ? this.#legacy(this.#root, this.#client, client) : undefined
     return client === undefined ? this.#root : this.#view(this.#root, client)
   }
 
@@ -51,7 +52,10 @@ export class PipeSession {
     if (known !== undefined) return known
     if (this.#views.size >= MAX_VIEWS) this.#views.clear()
     const { notify } = root
-    const view = Object.create(root, { client: { value: client, enumerable: true }, notify: { value: notify } }) as Session
+    const view = Object.create(root, {
+      client: { value: client, enumerable: true },
+      notify: { value: notify },
+    }) as Session
     this.#views.set(key, view)
     return view
   }
@@ -61,7 +65,13 @@ export class PipeSession {
     this.close('the client chose another protocol era')
     const { gate, listener, notify } = this.#options
     this.#client = client ?? legacyClient(undefined)
-    this.#root = await gate.openSession({ id: this.#id, listener, principal: ANONYMOUS, client: this.#client, notify })
+    this.#root = await gate.openSession({
+      id: this.#id,
+      listener,
+      principal: ANONYMOUS,
+      client: this.#client,
+      notify,
+    })
     if (era === 'modern') this.#views.set(JSON.stringify(this.#client), this.#root)
     return this.#root
   }

@@ -59,7 +59,12 @@ export class Pipe {
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
       onLine: line => this.#take(line),
-      onTooLong: () => this.#refuse(null, rpcError(RPC.parse, `Parse error: a line is longer than ${MAX_LINE} bytes`), this.#writer),
+      onTooLong: () =>
+        this.#refuse(
+          null,
+          rpcError(RPC.parse, `Parse error: a line is longer than ${MAX_LINE} bytes`),
+          this.#writer,
+        ),
     })
     const gone = (): void => void this.end('the client closed the pipe', 0)
     input.on('data', (chunk: Buffer) => lines.push(chunk))
@@ -99,7 +104,8 @@ export class Pipe {
 
   #notification({ method, params }: RpcNotification): void {
     if (method === 'notifications/cancelled') return this.#cancel(params?.requestId, params?.reason)
-    if (this.#session.root !== undefined) this.#options.context.gate.notified(this.#session.root, { method, params })
+    if (this.#session.root !== undefined)
+      this.#options.context.gate.notified(this.#session.root, { method, params })
   }
 
   /** Ends the request with strictly that id. What was cancelled is not answered. */
@@ -117,7 +123,8 @@ export class Pipe {
     if (this.#running.size >= MAX_RUNNING) return this.#refuse(request.id, TOO_MANY, answers)
     const admitted = this.#era.admit(request)
     if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, answers)
-    if ('pong' in admitted) return answers.write(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{}}`)
+    if ('pong' in admitted)
+      return answers.write(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{}}`)
     const running = new PipeRequest(request, admitted.as, answers, this.#writer)
     const session = this.#session.find(admitted.as, admitted.client)
     if (session === undefined) void this.#open(running, admitted.as, admitted.client)
@@ -132,7 +139,11 @@ export class Pipe {
       const session = await this.#session.open(era, client)
       void this.#run(request, () => request.run(this.#options.context.gate, session))
     } catch (thrown) {
-      this.#refuse(request.id, errorFor(thrownAnswer(thrown, this.#options.context.log).error, era), request.answers)
+      this.#refuse(
+        request.id,
+        errorFor(thrownAnswer(thrown, this.#options.context.log).error, era),
+        request.answers,
+      )
     }
     const held = this.#held
     this.#held = undefined
