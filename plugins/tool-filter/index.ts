@@ -60,14 +60,19 @@ function isVisible(entry: CatalogEntry, { own, all }: Filters): boolean {
 function dressed(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
   const filter = own.get(entry.upstream)
   const visible = exposedBy(filter, entry)
-  const exposed = all.rename.get(visible) ?? visible
+  const exposed = (isNamed(entry) ? all.rename.get(visible) : undefined) ?? visible
   const description = all.describe.get(visible) ?? filter?.describe.get(entry.original)
   if (exposed === entry.exposed && description === undefined) return entry
   return { ...entry, exposed, value: description === undefined ? entry.value : { ...entry.value, description } }
 }
 
+/** A template stands for many URIs, so it has no name to change. */
+function isNamed({ kind }: CatalogEntry): boolean {
+  return kind !== 'resourceTemplates'
+}
+
 /** The name after the upstream's own renames, which is what `filters` is about. */
 function exposedBy(filter: OwnFilter | undefined, entry: CatalogEntry): string {
-  const renamed = filter?.rename.get(entry.original)
+  const renamed = isNamed(entry) ? filter?.rename.get(entry.original) : undefined
   return filter === undefined || renamed === undefined ? entry.exposed : filter.prefix + renamed
 }

@@ -4,6 +4,9 @@ import { pointerTo } from '../util/pointer.ts'
 import { printable } from '../util/log.ts'
 import type { Output } from './terminal.ts'
 
+/** Stands for the pointer of a line that goes on with the value of the line before. */
+const CONTINUED = ' '
+
 interface Line {
   readonly text: string
   readonly pointer: string
@@ -24,10 +27,11 @@ export function configLines(
   const lines = [...linesOf(config, '', '  ', out.width ?? 110)]
   const byPointer = new Map(origins.map(({ pointer, origin }) => [pointer, origin]))
   const column = Math.min(60, Math.max(0, ...lines.map(({ text }) => text.length)) + 1)
+  let origin: string | undefined
   return lines.map(({ text, pointer }) => {
-    const origin = byPointer.get(pointer) ?? byPointer.get(`${pointer}/0`)
+    if (pointer !== CONTINUED) origin = byPointer.get(pointer) ?? byPointer.get(`${pointer}/0`)
     const shown = origin === 'default' ? out.paint('dim', text) : text
-    if (!withOrigins || origin === undefined) return shown
+    if (!withOrigins || origin === undefined || pointer === CONTINUED) return shown
     return `${shown}${' '.repeat(Math.max(1, column - text.length))}${out.paint('dim', `# ${origin}`)}`
   })
 }
@@ -40,15 +44,22 @@ function* linesOf(value: unknown, pointer: string, indent: string, width: number
     if (isPlain(inner) && Object.keys(inner).length > 0) {
       yield { text: head, pointer: at }
       yield* linesOf(inner, at, `${indent}  `, width)
-    } else
-      yield* flowLines(`${head} ${flow(inner)}`, `${indent}  `, width).map(text => ({ text, pointer: at }))
+    } else {
+      const [first = '', ...more] = flowLines(
+        `${head} ${flow(inner)}`,
+        `${indent}  `,
+        Array.isArray(inner) ? width : Infinity,
+      )
+      yield { text: first, pointer: at }
+      yield* more.map(text => ({ text, pointer: CONTINUED }))
+    }
   }
 }
 
 // A list may go on on the next line, after a comma.
 function flowLines(text: string, indent: string, width: number): string[] {
   const at = text.length <= width ? -1 : text.lastIndexOf(', ', width - 1)
-  if (at <= indent.length || text.lastIndexOf('[', at) === -1) return [text]
+  if (at <= indent.length) return [text]
   return [text.slice(0, at + 1), ...flowLines(`${indent}${text.slice(at + 2)}`, indent, width)]
 }
 

@@ -4,7 +4,7 @@ import { configLines } from './config-lines.ts'
 import type { FullInspection } from './inspect.ts'
 import { oneLine } from './plain-text.ts'
 import { offerText, stateText } from './summary.ts'
-import { table } from './table.ts'
+import { table, uncut } from './table.ts'
 import type { Output, Terminal } from './terminal.ts'
 
 /** An inspection as people read it, section by section. */
@@ -63,7 +63,7 @@ function upstreamLines({ upstreams, catalog }: Inspection, out: Output): string[
     const text = problem ?? (state === 'ready' ? [offers, ...about].filter(Boolean).join(' · ') : '')
     return [name, out.paint('cyan', type), stateText(state, out), text]
   })
-  return table(rows, out, 2)
+  return table(rows, uncut(out), 2)
 }
 
 function protocolText({ era, version }: UpstreamStatus): string | undefined {
@@ -86,7 +86,7 @@ function hookLines({ hooks }: Inspection, out: Output): string[] {
     })
     return [hook, names.join(' → ')]
   })
-  return table(rows, { ...out, width: undefined }, 2)
+  return table(rows, uncut(out), 2)
 }
 
 function catalogLines(catalog: readonly CatalogRow[], out: Output): string[] {

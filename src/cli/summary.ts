@@ -1,7 +1,7 @@
 import type { CatalogRow, Inspection, UpstreamStatus } from '../gateway-api.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { plural } from './plural.ts'
-import { table } from './table.ts'
+import { table, uncut } from './table.ts'
 import type { Output } from './terminal.ts'
 
 const NOUNS: Readonly<Record<Kind, string>> = {
@@ -14,13 +14,10 @@ const NOUNS: Readonly<Record<Kind, string>> = {
 /** What is served and how to point a client at it, for people. */
 export function summaryLines(inspection: Inspection, name: string, output: Output): string[] {
   const url = inspection.listeners.find(listener => listener.url !== undefined)?.url
+  const rows = inspection.upstreams.map(upstream => upstreamCells(upstream, inspection.catalog, output))
   return [
     '',
-    ...table(
-      inspection.upstreams.map(upstream => upstreamCells(upstream, inspection.catalog, output)),
-      output,
-      2,
-    ),
+    ...table(rows, uncut(output), 2),
     ...withheldLines(inspection, output),
     '',
     ...(url === undefined ? [] : clientLines(name, url, output)),

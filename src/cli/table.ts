@@ -3,6 +3,7 @@ import { shortened } from './plain-text.ts'
 import type { Output } from './terminal.ts'
 
 const GAP = '  '
+const BELOW = '    '
 /** Where the last column gets less than this, it goes to a line of its own. */
 const LEAST_LAST = 24
 
@@ -13,15 +14,20 @@ export function table(rows: readonly (readonly string[])[], output: Output, inde
   const left = indent + widths.slice(0, -1).reduce((sum, width) => sum + width + GAP.length, 0)
   const room = (output.width ?? Infinity) - left
   const stacked = room < Math.min(LEAST_LAST, widths.at(-1) ?? 0)
+  const padded = (row: readonly string[]): string[] =>
+    row.slice(0, -1).map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
+  if (!stacked)
+    return rows.map(row => `${space}${[...padded(row), fitted(row.at(-1) ?? '', room)].join(GAP)}`.trimEnd())
   return rows.flatMap(row => {
-    const last = row.at(-1) ?? ''
-    const cells = row
-      .slice(0, -1)
-      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - widthOf(cell)))
-    if (!stacked) return [`${space}${[...cells, fitted(last, room)].join(GAP)}`.trimEnd()]
-    const below = `${space}    ${fitted(last, (output.width ?? Infinity) - indent - 4)}`
-    return [`${space}${cells.join(GAP)}`.trimEnd(), ...(last === '' ? [] : [below])]
+    const first = left > (output.width ?? Infinity) ? row.slice(0, -1) : padded(row)
+    const below = fitted(row.at(-1) ?? '', (output.width ?? Infinity) - indent - BELOW.length)
+    return [`${space}${first.join(GAP)}`.trimEnd(), ...(below === '' ? [] : [`${space}${BELOW}${below}`])]
   })
+}
+
+/** The same output, but nothing is cut for it: what matters to its end is left to the terminal to wrap. */
+export function uncut(output: Output): Output {
+  return { ...output, width: undefined }
 }
 
 function columnWidths(rows: readonly (readonly string[])[]): number[] {

@@ -316,7 +316,7 @@ export interface FilterConfig {
   }
 }
 /**
- * Which resources are visible, by URI.
+ * Which resources are visible, by URI, and under which URI and description. Templates are never renamed.
  */
 export interface ResourceFilterConfig {
   /**
@@ -327,6 +327,18 @@ export interface ResourceFilterConfig {
    * What one of these globs matches is neither visible nor callable, even where `allow` names it.
    */
   readonly deny?: readonly string[]
+  /**
+   * New names by old name.
+   */
+  readonly rename?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Descriptions that replace the server's own, by name.
+   */
+  readonly describe?: {
+    readonly [k: string]: string
+  }
 }
 /**
  * A remote server reached over Streamable HTTP.

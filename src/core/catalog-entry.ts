@@ -1,5 +1,6 @@
-import type { JsonObject } from '../protocol/jsonrpc.ts'
-import type { Kind } from '../protocol/methods.ts'
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { LISTS, type Kind } from '../protocol/methods.ts'
+import type { Payload } from '../protocol/payload.ts'
 import type { Principal } from './ports.ts'
 
 /** One thing that clients can see: a tool, prompt, resource or resource template. */
@@ -18,4 +19,23 @@ export interface CatalogEntry {
 export interface CatalogView {
   readonly kind: Kind
   readonly principal: Principal
+}
+
+/** The entries of one result, as this upstream's. What is no entry is passed over. */
+export function entriesOf(payload: Payload, kind: Kind, upstream: string, prefix: string): CatalogEntry[] {
+  const { member, key } = LISTS[kind]
+  const list = payload.value()[member]
+  if (!Array.isArray(list)) return []
+  const entries: CatalogEntry[] = []
+  for (const value of list as unknown[]) {
+    if (!isObject(value) || typeof value[key] !== 'string') continue
+    entries.push(entryOf(kind, upstream, value[key], prefix, value))
+  }
+  return entries
+}
+
+/** An entry as it stands before any tap: tools and prompts carry their upstream's prefix, URIs are kept. */
+export function entryOf(kind: Kind, upstream: string, original: string, prefix: string, value: JsonObject): CatalogEntry {
+  const exposed = kind === 'tools' || kind === 'prompts' ? prefix + original : original
+  return { kind, upstream, original, exposed, value }
 }

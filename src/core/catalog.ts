@@ -1,7 +1,5 @@
 import { GatewayError, reasonOf } from '../errors.ts'
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { KINDS, LISTS, METHODS, type Kind } from '../protocol/methods.ts'
-import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { mergedCapabilities } from './capabilities.ts'
@@ -13,6 +11,8 @@ import { View, type Freshness } from './view.ts'
 
 /** Views kept at once: one per kind and principal. */
 const MAX_VIEWS = 4096
+/** Things said in the log once. */
+const MAX_REPORTED = 10_000
 
 interface Kept {
   readonly view: View
@@ -94,11 +94,16 @@ export class Catalog {
   }
 
   #report(name: string, kind: Kind, error: unknown): void {
-    const key = `${name} ${kind}`
-    if (this.#reported.has(key)) return
-    this.#reported.add(key)
+    if (!this.#isNew(`${name} ${kind}`)) return
     const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
     this.#graph.log.warn(`upstream "${name}" is left out of ${LISTS[kind].method}`, { upstream: name, code, reason: reasonOf(error) })
+  }
+
+  /** Each thing is said once, until it is over. */
+  #isNew(key: string): boolean {
+    if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTED) return false
+    this.#reported.add(key)
+    return true
   }
 
   #make(kind: Kind, session: Session, parts: readonly Part[]): View {
@@ -121,9 +126,7 @@ export class Catalog {
   }
 
   #reportWithheld(entry: CatalogEntry, owner: string): void {
-    const key = JSON.stringify(['withheld', entry.kind, entry.upstream, entry.exposed])
-    if (this.#reported.has(key)) return
-    this.#reported.add(key)
+    if (!this.#isNew(JSON.stringify(['withheld', entry.kind, entry.upstream, entry.exposed]))) return
     const hint = entry.kind.startsWith('resource') ? 'the first declared owns it' : 'give one of them a prefix, or rename it'
     this.#graph.log.warn(`${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: "${owner}" owns the name`, { hint })
   }
@@ -134,25 +137,6 @@ export class Catalog {
     const oldest = this.#kept.keys().next().value
     if (this.#kept.size > MAX_VIEWS && oldest !== undefined) this.#kept.delete(oldest)
   }
-}
-
-/** The entries of one result, as this upstream's. What is no entry is passed over. */
-export function entriesOf(payload: Payload, kind: Kind, upstream: string, prefix: string): CatalogEntry[] {
-  const { member, key } = LISTS[kind]
-  const list = payload.value()[member]
-  if (!Array.isArray(list)) return []
-  const entries: CatalogEntry[] = []
-  for (const value of list as unknown[]) {
-    if (!isObject(value) || typeof value[key] !== 'string') continue
-    entries.push(entryOf(kind, upstream, value[key], prefix, value))
-  }
-  return entries
-}
-
-/** An entry as it stands before any tap: tools and prompts carry their upstream's prefix, URIs are kept. */
-export function entryOf(kind: Kind, upstream: string, original: string, prefix: string, value: JsonObject): CatalogEntry {
-  const exposed = kind === 'tools' || kind === 'prompts' ? prefix + original : original
-  return { kind, upstream, original, exposed, value }
 }
 
 function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {

@@ -11,6 +11,12 @@ export interface ListenFilter {
   readonly uris: ReadonlySet<string>
 }
 
+/** Whose a resource is, and what its owner calls it. */
+export interface ResourceOwner {
+  readonly upstream: string
+  readonly original: string
+}
+
 /** Open `subscriptions/listen` streams at once. */
 const MAX_LISTENS = 1024
 /** URIs subscribed at once. */
@@ -19,7 +25,7 @@ const MAX_HELD = 10_000
 const COALESCE_MS = 10
 
 interface Held {
-  readonly upstream: string
+  readonly owner: ResourceOwner
   readonly holders: Set<object>
 }
 
@@ -107,30 +113,30 @@ export class ClientLane {
   adopt(before: ClientLane): void {
     for (const [uri, held] of before.#held) {
       const sessions = [...held.holders].filter(holder => !('emit' in holder))
-      if (sessions.length > 0 && this.#graph.upstreams.has(held.upstream)) {
-        this.#held.set(uri, { upstream: held.upstream, holders: new Set(sessions) })
+      if (sessions.length > 0 && this.#graph.upstreams.has(held.owner.upstream)) {
+        this.#held.set(uri, { owner: held.owner, holders: new Set(sessions) })
       }
     }
   }
 
   /** Notes who wants updates of a URI. True for the first, who makes the upstream's subscription. */
-  hold(uri: string, upstream: string, holder: object): boolean {
+  hold(uri: string, owner: ResourceOwner, holder: object): boolean {
     const held = this.#held.get(uri)
     if (held !== undefined) {
       held.holders.add(holder)
       return false
     }
     if (this.#held.size >= MAX_HELD) return false
-    this.#held.set(uri, { upstream, holders: new Set([holder]) })
+    this.#held.set(uri, { owner, holders: new Set([holder]) })
     return true
   }
 
-  /** Names the upstream to unsubscribe from when nobody wants the URI any more. */
-  release(uri: string, holder: object): string | undefined {
+  /** Names whom to unsubscribe from when nobody wants the URI any more. */
+  release(uri: string, holder: object): ResourceOwner | undefined {
     const held = this.#held.get(uri)
     if (held?.holders.delete(holder) !== true || held.holders.size > 0) return undefined
     this.#held.delete(uri)
-    return held.upstream
+    return held.owner
   }
 
   /** A session has ended: what only it wanted is let go. */
@@ -139,16 +145,25 @@ export class ClientLane {
   }
 
   #updated(upstream: string, notification: Notification): void {
-    const uri = notification.params?.uri
-    const held = typeof uri === 'string' ? this.#held.get(uri) : undefined
-    if (held?.upstream !== upstream) {
+    const original = notification.params?.uri
+    const found = this.#heldAs(upstream, original)
+    if (found === undefined) {
       this.dropped++
       return
     }
-    for (const holder of held.holders) {
-      if ('emit' in holder) (holder as Exchange).emit(notification)
-      else (holder as Session).notify(notification)
+    const [uri, { holders }] = found
+    const told = uri === original ? notification : { ...notification, params: { ...notification.params, uri } }
+    for (const holder of holders) {
+      if ('emit' in holder) (holder as Exchange).emit(told)
+      else (holder as Session).notify(told)
     }
+  }
+
+  /** The URI that clients know, by the one its owner uses: the same, but for renamed ones. */
+  #heldAs(upstream: string, original: unknown): readonly [string, Held] | undefined {
+    const same = this.#held.get(original as string)
+    if (same?.owner.upstream === upstream && same.owner.original === original) return [original as string, same]
+    return [...this.#held].find(([, { owner }]) => owner.upstream === upstream && owner.original === original)
   }
 
   #isWanted(session: Session, notification: Notification): boolean {

@@ -3,8 +3,7 @@ import { HEADER } from '../protocol/names.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { METHODS, type Kind } from '../protocol/methods.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import { entryOf } from './catalog.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import { entryOf, type CatalogEntry } from './catalog-entry.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import type { Call, Exchange, Route, Session } from './ports.ts'
 import { matchesTemplate } from './uri-template.ts'
@@ -32,10 +31,9 @@ export class Router {
     return this.#owner(exchange, row.kind, name, original => ({ ...exchange.params, [target]: original }))
   }
 
-  /** The upstream that serves a URI. */
-  async owner(uri: string, session: Session): Promise<string | undefined> {
-    const entry = this.#graph.catalog.current('resources', session)?.find(uri) ?? (await this.#listed('resources', uri, session))
-    return entry?.upstream
+  /** Whose a URI is, and what its owner calls it. */
+  async owner(uri: string, session: Session): Promise<CatalogEntry | undefined> {
+    return this.#graph.catalog.current('resources', session)?.find(uri) ?? this.#listed('resources', uri, session)
   }
 
   /** A route decided by a plugin, checked against what this caller may see. */
@@ -48,7 +46,9 @@ export class Router {
     const listed = this.#graph.catalog.current(row.kind, exchange.session)?.findOriginal(route.upstream, original)
     const value = listed?.value ?? { name: original, uri: original }
     const entry = entryOf(row.kind, route.upstream, original, node.prefix, value)
-    return this.#graph.catalog.permits(entry, exchange.session) === undefined ? unknown(exchange, row.kind, original) : route
+    if (this.#graph.catalog.permits(entry, exchange.session) !== undefined) return route
+    // In the caller's own words, as for a name that nobody has.
+    return unknown(exchange, row.kind, String(exchange.params?.[row.target] ?? original))
   }
 
   /** Mirrors a tool's annotated arguments in headers, and checks those that the client sent (`x-mcp-header`). */

@@ -5,7 +5,7 @@ import { mergedCapabilities } from './capabilities.ts'
 import { RoadCall } from './exchange.ts'
 import { detached } from './fanout.ts'
 import type { Graph } from './graph.ts'
-import type { ListenFilter } from './client-lane.ts'
+import type { ListenFilter, ResourceOwner } from './client-lane.ts'
 import type { Answer, Exchange } from './ports.ts'
 
 const FLAGS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
@@ -64,21 +64,21 @@ export function unsubscribe(exchange: Exchange, graph: Graph): Answer {
 
 async function hold(uri: string, holder: object, graph: Graph, exchange: Exchange): Promise<Answer> {
   const done: Answer = { result: Payload.of({}) }
-  const route = await graph.router.owner(uri, exchange.session)
-  if (route === undefined) return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
-  if (!graph.lane.hold(uri, route, holder)) return done
-  const answer = await ask('resources/subscribe', route, uri, graph, exchange)
+  const owner = await graph.router.owner(uri, exchange.session)
+  if (owner === undefined) return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
+  if (!graph.lane.hold(uri, owner, holder)) return done
+  const answer = await ask('resources/subscribe', owner, graph, exchange)
   if ('error' in answer) graph.lane.release(uri, holder)
   return answer
 }
 
 function release(uri: string, holder: object, graph: Graph, exchange: Exchange): void {
-  const upstream = graph.lane.release(uri, holder)
-  if (upstream !== undefined) void ask('resources/unsubscribe', upstream, uri, graph, exchange).catch(() => undefined)
+  const owner = graph.lane.release(uri, holder)
+  if (owner !== undefined) void ask('resources/unsubscribe', owner, graph, exchange).catch(() => undefined)
 }
 
-async function ask(method: string, upstream: string, uri: string, graph: Graph, exchange: Exchange): Promise<Answer> {
-  const node = graph.upstreams.get(upstream)
+async function ask(method: string, owner: ResourceOwner, graph: Graph, exchange: Exchange): Promise<Answer> {
+  const node = graph.upstreams.get(owner.upstream)
   if (node === undefined) return { result: Payload.of({}) }
-  return node.dispatch(new RoadCall(upstream, method, { uri }, detached(graph, exchange.session, method)))
+  return node.dispatch(new RoadCall(owner.upstream, method, { uri: owner.original }, detached(graph, exchange.session, method)))
 }

@@ -39,6 +39,7 @@ export class HttpWire implements Wire, ReplyHost {
   readonly #standing: Readonly<Record<string, string>>
   #server: ServerSide | undefined
   #session: string | undefined
+  #hadSession = false
   #stream: StandingStream | undefined
   #closing: Promise<void> | undefined
 
@@ -87,6 +88,12 @@ export class HttpWire implements Wire, ReplyHost {
     this.#stream.open()
   }
 
+  retire(): Promise<void> {
+    this.#stream?.close()
+    this.#session = undefined
+    return this.#pool.close()
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#sayGoodbye()
     return this.#closing
@@ -98,15 +105,15 @@ export class HttpWire implements Wire, ReplyHost {
 
   greeted(method: string, headers: IncomingHttpHeaders): void {
     const session = headers[HEADER.session]
-    if (method === 'initialize' && typeof session === 'string' && session !== '') this.#session = session
+    if (method !== 'initialize' || typeof session !== 'string' || session === '') return
+    this.#session = session
+    this.#hadSession = true
   }
 
   isSessionLost(method: string, status: number, body: string): boolean {
-    if (this.#session === undefined || method === 'initialize') return false
+    if (!this.#hadSession || method === 'initialize') return false
     // Many servers answer 400 where the protocol wants 404.
-    const isLost = (status === 404 && !body.includes('-32601')) || (status === 400 && /session/i.test(body))
-    if (isLost) this.#session = undefined
-    return isLost
+    return (status === 404 && !body.includes('-32601')) || (status === 400 && /session/i.test(body))
   }
 
   resume(pending: Pending, position: Position): boolean {

@@ -68,6 +68,10 @@ export class StdioWire implements Wire {
     // A pipe always listens.
   }
 
+  retire(): Promise<void> {
+    return this.close()
+  }
+
   async close(): Promise<void> {
     await this.#process?.stop()
   }

@@ -33,7 +33,7 @@ export class LinkKeeper {
   #replacedAt = -Infinity
   #takeBackRetry: (() => void) | undefined
   /** Links on their way out; a stop waits for them. */
-  readonly #leaving = new Set<Promise<void>>()
+  readonly #leaving = new Map<Link, Promise<void>>()
 
   constructor(host: KeeperHost, backoff = new Backoff()) {
     this.#host = host
@@ -48,13 +48,13 @@ export class LinkKeeper {
 
   async stop(): Promise<void> {
     if (this.state === 'stopped') return
-    const links = [this.#opening, this.link]
+    const links = [this.#opening, this.link, ...this.#leaving.keys()]
     this.#takeBackRetry?.()
     this.link = undefined
     this.#become('stopped', undefined)
     for (const link of links) this.#close(link, 'the gateway has stopped it')
     await this.#starting
-    await Promise.all(this.#leaving)
+    await Promise.all(this.#leaving.values())
   }
 
   /** The live link, waited for while a start is under way. Rejects with a GatewayError when there is none. */
@@ -73,6 +73,7 @@ export class LinkKeeper {
   lost(link: Link, why: string): void {
     if (link !== this.link) return
     this.link = undefined
+    this.#watchLeave(link, link.retire(why))
     this.#fail(gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why }))
   }
 
@@ -80,10 +81,10 @@ export class LinkKeeper {
   replace(link: Link, why: string): void {
     if (link !== this.link) return
     const { clock, log } = this.#host
-    this.#close(link, why)
     if (clock.now() - this.#replacedAt < REPLACE_MS) return this.lost(link, why)
     this.#replacedAt = clock.now()
     this.link = undefined
+    this.#watchLeave(link, link.retire(why))
     log.info('connecting anew', { why })
     void this.#attempt()
   }
@@ -129,9 +130,14 @@ export class LinkKeeper {
   }
 
   #close(link: Link | undefined, why: string): void {
-    if (link === undefined) return
-    const leaving = link.close(why).finally(() => this.#leaving.delete(leaving))
-    this.#leaving.add(leaving)
+    if (link !== undefined) this.#watchLeave(link, link.close(why))
+  }
+
+  #watchLeave(link: Link, left: Promise<void>): void {
+    const leaving = left.finally(() => {
+      if (this.#leaving.get(link) === leaving) this.#leaving.delete(link)
+    })
+    this.#leaving.set(link, leaving)
   }
 
   #isRunning(): boolean {

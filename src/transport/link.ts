@@ -107,6 +107,13 @@ export class Link implements WireEvents {
     return this.wire.close()
   }
 
+  /** Takes no more calls. Those that are under way over HTTP have streams of their own, and may end by themselves. */
+  retire(why: string): Promise<void> {
+    if (!this.wire.streams) return this.close(why)
+    this.closedBecause ??= why
+    return this.wire.retire()
+  }
+
   closed(why: string): void {
     if (this.closedBecause !== undefined) return
     this.closedBecause = why

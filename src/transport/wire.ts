@@ -18,6 +18,8 @@ export interface Wire {
   opened(server: ServerSide): void
   /** Opens what is needed to hear notifications that belong to no request. */
   listen(): void
+  /** Takes no more requests; resolves when the last one has ended. */
+  retire(): Promise<void>
   close(): Promise<void>
 }
 

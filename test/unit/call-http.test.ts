@@ -247,7 +247,13 @@ describe('a reply', () => {
 describe('cancelling a call over HTTP', () => {
   it('ends the stream of a modern server and says no more', async t => {
     let isCut = false
-    const server = await peer(t, modern((_heard, response) => void stream(response).write(':\n').valueOf() && response.on('close', () => (isCut = true))))
+    const server = await peer(
+      t,
+      modern((_heard, response) => {
+        stream(response).write(':\n')
+        response.on('close', () => (isCut = true))
+      }),
+    )
     const { upstream } = await bench(t, httpSpec(server.url))
     const call = toolCall('a')
     const answer = upstream.dispatch(call)

@@ -40,12 +40,21 @@ export async function serve(
   return { gate, listener, url: new URL(listener.url as string) }
 }
 
+/** A message as it came in; what is not in it is undefined, whatever its type says. */
+export interface Message {
+  readonly id: unknown
+  readonly method: string
+  readonly params: { readonly _meta: Record<string, unknown>; readonly [key: string]: unknown }
+  readonly result: Record<string, unknown>
+  readonly error: { readonly code: number; readonly message: string; readonly data: Record<string, unknown> }
+}
+
 export interface Got {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly text: string
-  readonly json: any
-  readonly events: any[]
+  readonly json: Message
+  readonly events: Message[]
 }
 
 interface Sent {
@@ -97,16 +106,16 @@ async function read(response: IncomingMessage): Promise<string> {
   return text
 }
 
-function parse(text: string): any {
+export function parse(text: string | undefined): Message {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text ?? '') as Message
   } catch {
-    return undefined
+    return undefined as unknown as Message
   }
 }
 
-export function eventsOf(text: string): any[] {
-  return [...text.matchAll(/^data: (.*)$/gm)].map(match => JSON.parse(match[1] ?? 'null') as unknown)
+function eventsOf(text: string): Message[] {
+  return [...text.matchAll(/^data: (.*)$/gm)].map(match => JSON.parse(match[1] ?? 'null') as Message)
 }
 
 /** The headers of a JSON post. */
@@ -164,7 +173,9 @@ export async function initialize(url: URL): Promise<string> {
 
 export interface EventReader {
   readonly response: IncomingMessage
-  next(): Promise<any>
+  /** The next message; undefined at the end. */
+  next(): Promise<Message | undefined>
+  comment(): Promise<string | undefined>
   readonly ended: Promise<void>
   destroy(): void
 }
@@ -195,8 +206,13 @@ export async function openStream(
       for (;;) {
         const line = await lines.next()
         if (line === undefined) return undefined
-        if (line.startsWith('data: ')) return JSON.parse(line.slice(6)) as unknown
-        if (line === ':') return 'keep-alive'
+        if (line.startsWith('data: ')) return parse(line.slice(6))
+      }
+    },
+    async comment() {
+      for (;;) {
+        const line = await lines.next()
+        if (line === undefined || line.startsWith(':')) return line
       }
     },
   }

@@ -43,7 +43,7 @@ test('what is said on the way turns the answer into an event stream', async t =>
   assert.equal(got.headers['content-type'], 'text/event-stream')
   assert.equal(got.headers['x-accel-buffering'], 'no')
   assert.equal(got.events.length, 2)
-  assert.equal(got.events[0].method, 'notifications/progress')
+  assert.equal(got.events[0]?.method, 'notifications/progress')
   assert.deepEqual(got.events[1], { jsonrpc: '2.0', id: 1, result: { resultType: 'complete', content: [] } })
 })
 
@@ -61,7 +61,7 @@ test('a client that takes JSON only gets JSON, and one that takes events only ge
   const none = await send(url, { headers: { ...headers, accept: 'text/html' }, body })
 
   assert.equal(json.json.id, 1)
-  assert.equal(events.events[0].id, 1)
+  assert.equal(events.events[0]?.id, 1)
   assert.equal(none.status, 406)
 })
 
@@ -210,16 +210,16 @@ test('a listen is stamped with its id, kept alive, and ends gracefully when the 
 
   const ack = await stream.next()
   clock.advance(15_000)
-  const comment = await stream.next()
+  const comment = await stream.comment()
   seen.emit('notifications/tools/list_changed')
   const changed = await stream.next()
   const stopped = listener.stop(1000)
   const last = await stream.next()
   await stopped
 
-  assert.equal(ack.params._meta[key], 'L1')
-  assert.equal(comment, 'keep-alive')
-  assert.equal(changed.params._meta[key], 'L1')
+  assert.equal(ack?.params._meta[key], 'L1')
+  assert.equal(comment, ':')
+  assert.equal(changed?.params._meta[key], 'L1')
   assert.deepEqual(last, {
     jsonrpc: '2.0',
     id: 'L1',

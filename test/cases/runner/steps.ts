@@ -41,7 +41,9 @@ async function request(step: Step, stage: Stage, where: string): Promise<void> {
   if (step.cancel === true) {
     await upstream(step, stage).next(step.request ?? '')
     await running.cancel()
-    assert.equal((await running.reply).isCancelled, true, `${where} should get no answer`)
+    const reply = await running.reply
+    // A legacy POST must end somehow, so it ends with an error that nobody waits for.
+    if (!reply.isCancelled) assertMatches(reply.error, { data: { code: 'GW_CANCELLED' } }, where)
     return
   }
   assertReply(await running.reply, step, where)

@@ -1,0 +1,43 @@
+/** What the bench and its load client tell each other. */
+
+export type Era = 'legacy' | 'modern'
+
+/** One kind of request, sent again and again. */
+export interface Ask {
+  readonly era: Era
+  readonly method: 'tools/call' | 'tools/list'
+  readonly tool?: string
+}
+
+/** What is asked: a URL, or a process that the load client has started under this name. */
+export type Target = { readonly url: string } | { readonly process: string }
+
+/** One measurement. */
+export interface Cell {
+  readonly target: Target
+  readonly ask: Ask
+  readonly concurrency: number
+  /** Not counted: processes get warm, and connections open. */
+  readonly warmMs: number
+  readonly ms: number
+  /** Whose processor time is measured. */
+  readonly pid: number | undefined
+}
+
+export interface Measured {
+  readonly calls: number
+  readonly rps: number
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+  /** Processor time of the subject per call, in microseconds; undefined where nothing stands between, or nothing tells. */
+  readonly cpu: number | undefined
+  /** Resident memory of the subject after it, in MB. */
+  readonly rss: number | undefined
+}
+
+export type Order =
+  | { readonly id: number; readonly start: { readonly name: string; readonly file: string; readonly args: readonly string[] } }
+  | { readonly id: number; readonly cell: Cell }
+
+export type Report = { readonly id: number; readonly pid?: number; readonly measured?: Measured; readonly error?: string }

@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+import { Lines } from '../peers/lines.ts'
+import { Calls, requestText } from './calls.ts'
+import type { Cell, Measured } from './messages.ts'
+
+/** A process that speaks MCP on its pipes, initialized and ready. */
+export class StdioProcess {
+  readonly #input: Writable
+  readonly #child: ChildProcess
+  #onLine: (line: Buffer) => void = () => undefined
+  #onChunkEnd: () => void = () => undefined
+  #stderr = ''
+
+  constructor(file: string, args: readonly string[]) {
+    const child = spawn(process.execPath, [file, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
+    this.#child = child
+    this.#input = child.stdin
+    const lines = new Lines(line => this.#onLine(line))
+    child.stdout.on('data', (chunk: Buffer) => {
+      lines.push(chunk)
+      this.#onChunkEnd()
+    })
+    ;(child.stderr as Readable).on('data', (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-4000)))
+    child.stdin.on('error', () => undefined)
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  async initialize(): Promise<void> {
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1.0.0' } }
+    await this.#ask({ jsonrpc: '2.0', id: 'hello', method: 'initialize', params })
+    this.#input.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    await this.#ask({ jsonrpc: '2.0', id: 'list', method: 'tools/list' })
+  }
+
+  #ask(request: object): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#child.once('exit', () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`)))
+      this.#onLine = line => {
+        if (line.includes('"error":')) reject(new Error(line.toString()))
+        else resolve()
+      }
+      this.#input.write(`${JSON.stringify(request)}\n`)
+    })
+  }
+
+  /** Keeps as many requests under way as the cell says; those of one chunk of replies go out in one write. */
+  measure(cell: Cell): Promise<Measured> {
+    const [before, after] = requestText(cell.ask)
+    return new Promise((resolve, reject) => {
+      const calls = new Calls(cell, reject)
+      let pending = ''
+      const queue = (): void => {
+        const id = calls.next()
+        if (id !== undefined) pending += `${before}${id}${after}\n`
+      }
+      const flush = (): void => {
+        if (pending !== '') this.#input.write(pending, 'latin1')
+        pending = ''
+      }
+      this.#onLine = line => {
+        calls.answered(line)
+        queue()
+      }
+      this.#onChunkEnd = flush
+      this.#child.once('exit', () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`)))
+      for (let lane = 0; lane < cell.concurrency; lane++) queue()
+      flush()
+      calls.measure().then(resolve, reject)
+    })
+  }
+
+  stop(): void {
+    this.#input.end()
+    this.#child.kill()
+  }
+}

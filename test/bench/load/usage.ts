@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const PAGE_KB = 4
+const TICK_MICROS = 10_000
+
+/** What a process has used so far: microseconds of processor time, and its memory in MB. */
+export interface Usage {
+  readonly micros: number
+  readonly rss: number
+}
+
+/** Reads it from /proc, else from `ps`; undefined where neither is. */
+export function usageOf(pid: number): Usage | undefined {
+  return fromProc(pid) ?? fromPs(pid)
+}
+
+function fromProc(pid: number): Usage | undefined {
+  try {
+    const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1])
+    return { micros: scheduled(pid) ?? ticked(pid), rss: (pages * PAGE_KB) / 1024 }
+  } catch {
+    return undefined
+  }
+}
+
+/** The scheduler's own account: nanoseconds of each thread. */
+function scheduled(pid: number): number | undefined {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`)
+    const nanos = threads.map(thread => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]))
+    return nanos.reduce((sum, value) => sum + value, 0) / 1000
+  } catch {
+    return undefined
+  }
+}
+
+/** utime and stime, in ticks of 10 ms. */
+function ticked(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The name in the second field may hold anything but its last parenthesis.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MICROS
+}
+
+function fromPs(pid: number): Usage | undefined {
+  try {
+    const [time = '', rss = ''] = execFileSync('ps', ['-o', 'time=,rss=', '-p', String(pid)], { encoding: 'utf8' }).trim().split(/\s+/)
+    const seconds = time.split(/[:-]/).reduce((sum, part) => sum * 60 + Number(part), 0)
+    return { micros: seconds * 1e6, rss: Number(rss) / 1024 }
+  } catch {
+    return undefined
+  }
+}
