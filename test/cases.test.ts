@@ -11,7 +11,7 @@ const BOTH: readonly EraName[] = ['modern', 'legacy']
 for (const name of readdirSync(CASES).filter(name => name !== 'runner').sort()) {
   const folder = join(CASES, name)
   const transcript = parse(readFileSync(join(folder, 'transcript.yaml'), 'utf8')) as Transcript
-  describe(`${name}: ${transcript.shows}`, () => {
+  describe(`${name}: ${transcript.shows}`, { concurrency: true }, () => {
     for (const clientEra of transcript.clientEras ?? BOTH) {
       for (const upstreamEra of transcript.upstreamEras ?? BOTH) {
         test(`${clientEra} client, ${upstreamEra} upstream`, () => play(folder, transcript, clientEra, upstreamEra))

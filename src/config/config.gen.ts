@@ -328,7 +328,7 @@ export interface ResourceFilterConfig {
    */
   readonly deny?: readonly string[]
   /**
-   * New names by old name.
+   * New URIs by old URI.
    */
   readonly rename?: {
     readonly [k: string]: string
