@@ -54,7 +54,10 @@ export default defineConfig(
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
-      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
       // `return void fire()` and arrows that only call something are the house style.
       '@typescript-eslint/no-confusing-void-expression': 'off',
@@ -62,7 +65,10 @@ export default defineConfig(
       // A tap may return nothing: `Answer | void` says so.
       '@typescript-eslint/no-invalid-void-type': 'off',
       // Numbers read well in texts.
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
       // Maps and hook names give a return type its meaning, though only one argument uses it.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
       // An interface of the project may ask for a promise where nothing is awaited.
@@ -88,7 +94,11 @@ export default defineConfig(
       // node:test returns promises that the runner itself waits for.
       '@typescript-eslint/no-floating-promises': [
         'error',
-        { allowForKnownSafeCalls: [{ from: 'package', package: 'node:test', name: ['test', 'it', 'describe', 'suite'] }] },
+        {
+          allowForKnownSafeCalls: [
+            { from: 'package', package: 'node:test', name: ['test', 'it', 'describe', 'suite'] },
+          ],
+        },
       ],
     },
   },

@@ -5,7 +5,9 @@ import module from 'node:module'
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major < 22 || (major === 22 && minor < 19)) {
-  process.stderr.write(`gateway needs Node.js 22.19 or newer; this is ${process.version} (${process.execPath})\n`)
+  process.stderr.write(
+    `gateway needs Node.js 22.19 or newer; this is ${process.version} (${process.execPath})\n`,
+  )
   process.exitCode = 2
 } else {
   module.enableCompileCache()

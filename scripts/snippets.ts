@@ -4,7 +4,8 @@ import { readFileSync } from 'node:fs'
 // ```yaml
 // … the file, or what stands in it between `#region listeners` and `#endregion listeners`
 // ```
-const SNIPPET = /^<!-- snippet: (?<path>[^#\s]+)(?:#(?<region>[\w-]+))? -->\n\n?(?<fence>`{3,})(?<language>\S*)\n(?<body>[^]*?)^\k<fence>$/gm
+const SNIPPET =
+  /^<!-- snippet: (?<path>[^#\s]+)(?:#(?<region>[\w-]+))? -->\n\n?(?<fence>`{3,})(?<language>\S*)\n(?<body>[^]*?)^\k<fence>$/gm
 const MARK = /^<!-- snippet:/gm
 const REGION = /^\s*(?:\/\/|#|<!--)\s*#(?:end)?region\b/
 
@@ -18,7 +19,8 @@ export function withFreshSnippets(markdown: string, root: URL): string {
     return whole.replace(/\n`{3,}\S*\n[^]*$/, opening => replaceBody(opening, body))
   })
   const marks = markdown.match(MARK)?.length ?? 0
-  if (count !== marks) throw new Error(`${marks - count} of ${marks} snippet comments are not followed by a code fence`)
+  if (count !== marks)
+    throw new Error(`${marks - count} of ${marks} snippet comments are not followed by a code fence`)
   return fresh
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { parseConfig, type LoadedConfig } from './config/index.ts'
 import { RoadGate } from './core/gate.ts'
-import type { Listener } from './core/ports.ts'
+import type { Listener, Upstream } from './core/ports.ts'
 import { Seal } from './core/seal.ts'
 import { gatewayError, reasonOf } from './errors.ts'
 import type { Connection, ConnectOptions, GatewayOptions, Inspection, UpstreamHandle } from './gateway-api.ts'
@@ -33,7 +33,10 @@ const DRAIN_POLL_MS = 20
  * ```
  * @throws GatewayError GW_CONFIG_INVALID, GW_PLUGIN_LOAD, GW_PLUGIN_OPTIONS, GW_PLUGIN_SETUP
  */
-export async function createGateway(source: LoadedConfig | JsonObject, options: GatewayOptions = {}): Promise<Gateway> {
+export async function createGateway(
+  source: LoadedConfig | JsonObject,
+  options: GatewayOptions = {},
+): Promise<Gateway> {
   const directory = resolve(options.directory ?? '.')
   const loaded = await loadedFrom(source, directory)
   const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
@@ -45,8 +48,10 @@ export async function createGateway(source: LoadedConfig | JsonObject, options: 
     seal: new Seal(),
     environment: options.environment ?? {},
     plugins: options.plugins ?? [],
-    upstreamSays: (upstream, notification) => live.gateway?.generation.graph.lane.upstreamSays(upstream, notification),
-    upstreamChanged: (upstream, state) => live.gateway?.generation.graph.lane.upstreamChanged(upstream, state),
+    upstreamSays: (upstream, notification) =>
+      live.gateway?.generation.graph.lane.upstreamSays(upstream, notification),
+    upstreamChanged: (upstream, state) =>
+      live.gateway?.generation.graph.lane.upstreamChanged(upstream, state),
   }
   const gateway = new Gateway(await buildGeneration(loaded, around), around, directory)
   live.gateway = gateway
@@ -98,7 +103,7 @@ export class Gateway {
 
   /** Resolves when every upstream has had its first attempt, well or badly. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#generation.graph.upstreams.values()].map(({ upstream }) => upstream.start()))
+    await Promise.all(wanted(this.#generation).map(upstream => upstream.start()))
   }
 
   /** Starts the upstreams without opening a listener: for tools that only look. */
@@ -128,7 +133,8 @@ export class Gateway {
     }
     this.#generation = next
     this.#gate.swap(next.graph)
-    for (const kind of ['tools', 'prompts', 'resources']) next.graph.lane.listChanged(`notifications/${kind}/list_changed`)
+    for (const kind of ['tools', 'prompts', 'resources'])
+      next.graph.lane.listChanged(`notifications/${kind}/list_changed`)
     const drained = this.#drain(before, next).finally(() => this.#draining.delete(drained))
     this.#draining.add(drained)
   }
@@ -136,21 +142,31 @@ export class Gateway {
   async #prepare(next: Generation): Promise<void> {
     if (!this.#isStarted) return
     const graceMs = parseDuration(next.graph.config.lists.grace)
-    const starts = [...next.graph.upstreams.values()].map(({ upstream }) => upstream.start())
-    await Promise.race([Promise.all(starts), new Promise<void>(resolve => this.#around.clock.after(graceMs, resolve))])
+    const starts = wanted(next).map(upstream => upstream.start())
+    await Promise.race([
+      Promise.all(starts),
+      new Promise<void>(resolve => this.#around.clock.after(graceMs, resolve)),
+    ])
     await next.graph.hooks.runner('ready')?.()
-    await this.#listeners.become(next.loaded, next.graph.hooks, parseDuration(next.graph.config.shutdown.grace))
+    await this.#listeners.become(
+      next.loaded,
+      next.graph.hooks,
+      parseDuration(next.graph.config.shutdown.grace),
+    )
   }
 
   async #discard(failed: Generation, kept: Generation): Promise<void> {
     await failed.graph.hooks.runner('close')?.()
     await stopAllBut(failed, kept)
-    await this.#listeners.become(kept.loaded, kept.graph.hooks, 0).catch((error: unknown) => this.#around.log.error(reasonOf(error)))
+    await this.#listeners
+      .become(kept.loaded, kept.graph.hooks, 0)
+      .catch((error: unknown) => this.#around.log.error(reasonOf(error)))
   }
 
   async #drain(before: Generation, next: Generation): Promise<void> {
     const deadline = this.#around.clock.now() + DRAIN_MS
-    while (before.graph.running > 0 && this.#around.clock.now() < deadline) await new Promise(resolve => setTimeout(resolve, DRAIN_POLL_MS))
+    while (before.graph.running > 0 && this.#around.clock.now() < deadline)
+      await new Promise(resolve => setTimeout(resolve, DRAIN_POLL_MS))
     await before.graph.hooks.runner('close')?.()
     await stopAllBut(before, next)
   }
@@ -179,7 +195,12 @@ export class Gateway {
   transport(): InProcessTransport {
     if (!this.#isStarted) this.#startUpstreams()
     this.#isStarted = true
-    return new InProcessTransport({ name: 'in-process', gate: this.#gate, log: this.#around.log, clock: this.#around.clock })
+    return new InProcessTransport({
+      name: 'in-process',
+      gate: this.#gate,
+      log: this.#around.log,
+      clock: this.#around.clock,
+    })
   }
 
   /** What runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
@@ -195,6 +216,13 @@ async function loadedFrom(source: LoadedConfig | JsonObject, directory: string):
 
 function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {
   return 'origins' in source && 'config' in source
+}
+
+/** The upstreams that nobody has stopped by name. */
+function wanted({ graph }: Generation): Upstream[] {
+  return [...graph.upstreams.values()]
+    .map(({ upstream }) => upstream)
+    .filter(({ state }) => state !== 'stopped')
 }
 
 async function stopAllBut(generation: Generation, kept: Generation): Promise<void> {

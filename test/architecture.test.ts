@@ -14,14 +14,19 @@ test('every file belongs to a part, and imports only what its part may', () => {
   )
 
   assert.deepEqual(wrong, [])
-  assert.deepEqual(sources.map(({ file }) => file).filter(file => partOf(file) === undefined), [])
+  assert.deepEqual(
+    sources.map(({ file }) => file).filter(file => partOf(file) === undefined),
+    [],
+  )
 })
 
 test('a plugin of ours keeps to its own folder', () => {
   const folder = (file: string) => file.split('/')[1]
   const wrong = sources.flatMap(({ file, imports }) =>
     imports
-      .filter(({ to }) => partOf(file) === 'plugins' && partOf(to) === 'plugins' && folder(file) !== folder(to))
+      .filter(
+        ({ to }) => partOf(file) === 'plugins' && partOf(to) === 'plugins' && folder(file) !== folder(to),
+      )
       .map(({ to }) => `${file} imports ${to}`),
   )
 
@@ -31,7 +36,10 @@ test('a plugin of ours keeps to its own folder', () => {
 test('every vendor has one home', () => {
   const wrong = sources.flatMap(({ file, imports }) =>
     imports
-      .filter(({ own, typeOnly, to }) => !own && !typeOnly && HOMES.some(({ vendor, homes }) => vendor.test(to) && !homes.test(file)))
+      .filter(
+        ({ own, typeOnly, to }) =>
+          !own && !typeOnly && HOMES.some(({ vendor, homes }) => vendor.test(to) && !homes.test(file)),
+      )
       .map(({ to }) => `${file} loads ${to}`),
   )
 
@@ -42,7 +50,10 @@ test('what is imported at run time is a dependency', () => {
   const { dependencies } = readJson('package.json') as { dependencies: Record<string, string> }
   const wrong = sources.flatMap(({ file, imports }) =>
     imports
-      .filter(({ own, typeOnly, to }) => !own && !typeOnly && !to.startsWith('node:') && !(packageOf(to) in dependencies))
+      .filter(
+        ({ own, typeOnly, to }) =>
+          !own && !typeOnly && !to.startsWith('node:') && !(packageOf(to) in dependencies),
+      )
       .map(({ to }) => `${file} loads ${to}`),
   )
 
@@ -54,7 +65,9 @@ test('no files need each other in a ring', () => {
 })
 
 test('child processes are started in one file', () => {
-  const files = sources.filter(({ imports }) => imports.some(({ to, typeOnly }) => !typeOnly && /^(node:)?child_process$/.test(to)))
+  const files = sources.filter(({ imports }) =>
+    imports.some(({ to, typeOnly }) => !typeOnly && /^(node:)?child_process$/.test(to)),
+  )
 
   assert.deepEqual(
     files.map(({ file }) => file).filter(file => file !== 'src/transport/process.ts'),
@@ -64,7 +77,9 @@ test('child processes are started in one file', () => {
 
 test('environment, working directory, arguments and stdout are touched only where they belong', () => {
   const wrong = sources.flatMap(({ file, accesses, imports }) => {
-    const touched = [...accesses].filter(access => GLOBALS.some(rule => rule.access.test(access) && !rule.homes.test(file)))
+    const touched = [...accesses].filter(access =>
+      GLOBALS.some(rule => rule.access.test(access) && !rule.homes.test(file)),
+    )
     const loaded = imports.filter(({ to }) => /^(node:)?(process|console)$/.test(to)).map(({ to }) => to)
     return [...touched, ...loaded].map(what => `${file} uses ${what}`)
   })
@@ -87,14 +102,18 @@ test('half of the files have at most 130 lines of code', () => {
 
 test('a function has at most 40 lines of code', () => {
   const long = sources.flatMap(({ file, functions }) =>
-    functions.filter(({ lines }) => lines > 40).map(({ name, line, lines }) => `${file}:${line} ${name} has ${lines}`),
+    functions
+      .filter(({ lines }) => lines > 40)
+      .map(({ name, line, lines }) => `${file}:${line} ${name} has ${lines}`),
   )
 
   assert.deepEqual(long, [])
 })
 
 test('only commands have a default export', () => {
-  const wrong = sources.filter(({ file, defaultExport }) => defaultExport && !file.startsWith('src/cli/commands/'))
+  const wrong = sources.filter(
+    ({ file, defaultExport }) => defaultExport && !file.startsWith('src/cli/commands/'),
+  )
 
   assert.deepEqual(
     wrong.map(({ file }) => file),
@@ -112,7 +131,8 @@ test('no run-time dependency has an install script', () => {
 })
 
 test('run-time dependencies have permissive licences', () => {
-  const permissive = /^\(?(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|BlueOak-1\.0\.0|CC0-1\.0|PSF-2\.0|Python-2\.0|Unlicense)\b/
+  const permissive =
+    /^\(?(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|BlueOak-1\.0\.0|CC0-1\.0|PSF-2\.0|Python-2\.0|Unlicense)\b/
   const wrong = shipped().filter(([, { license }]) => !permissive.test(license ?? ''))
 
   assert.deepEqual(

@@ -8,10 +8,14 @@ import { RPC } from '../src/protocol/rpc-error.ts'
 import { thrownErrors } from './guard/thrown.ts'
 import { ROOT } from './guard/sources.ts'
 
-const files = globSync(['src/**/*.ts', 'plugins/**/*.ts'], { cwd: ROOT }).filter(file => !/\.gen\./.test(file))
+const files = globSync(['src/**/*.ts', 'plugins/**/*.ts'], { cwd: ROOT }).filter(
+  file => !/\.gen\./.test(file),
+)
 const texts = new Map(files.map(file => [file.replaceAll('\\', '/'), readFileSync(join(ROOT, file), 'utf8')]))
 const codes: readonly string[] = Object.keys(ERRORS)
-const rows = Object.entries<{ text: string; hint: string; exit?: number; http?: number; rpc?: number }>(ERRORS)
+const rows = Object.entries<{ text: string; hint: string; exit?: number; http?: number; rpc?: number }>(
+  ERRORS,
+)
 
 test('the reference of errors is what the table says', () => {
   const present = readFileSync(join(ROOT, 'docs/reference/errors.md'), 'utf8')
@@ -20,7 +24,9 @@ test('the reference of errors is what the table says', () => {
 })
 
 test('every code is used', () => {
-  const used = new Set([...texts].filter(([file]) => file !== 'src/errors.ts').flatMap(([, text]) => codesIn(text)))
+  const used = new Set(
+    [...texts].filter(([file]) => file !== 'src/errors.ts').flatMap(([, text]) => codesIn(text)),
+  )
 
   assert.deepEqual(
     codes.filter(code => !used.has(code)),
@@ -30,7 +36,9 @@ test('every code is used', () => {
 
 test('every code that sources and documents name is in the table', () => {
   const documents = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.{md,ts}'], { cwd: ROOT })
-  const named = [...texts.values(), ...documents.map(file => readFileSync(join(ROOT, file), 'utf8'))].flatMap(codesIn)
+  const named = [...texts.values(), ...documents.map(file => readFileSync(join(ROOT, file), 'utf8'))].flatMap(
+    codesIn,
+  )
 
   assert.deepEqual(
     named.filter(code => !codes.includes(code)),
@@ -49,7 +57,9 @@ test('every error is thrown with the fields that its text and hint need', () => 
 })
 
 test('text and hint are there, and the hint is a sentence', () => {
-  const wrong = rows.filter(([, { text, hint }]) => text === '' || !/^\S.*[.]$/.test(hint)).map(([code]) => code)
+  const wrong = rows
+    .filter(([, { text, hint }]) => text === '' || !/^\S.*[.]$/.test(hint))
+    .map(([code]) => code)
 
   assert.deepEqual(wrong, [])
 })
@@ -70,7 +80,9 @@ test('exit codes are those of the manual, and each error tells somebody', () => 
 
 test('JSON-RPC codes are those of the protocol, or outside its range', () => {
   const ofProtocol: readonly number[] = Object.values(RPC)
-  const wrong = rows.filter(([, { rpc }]) => rpc !== undefined && !ofProtocol.includes(rpc) && rpc <= -32000 && rpc >= -32768)
+  const wrong = rows.filter(
+    ([, { rpc }]) => rpc !== undefined && !ofProtocol.includes(rpc) && rpc <= -32000 && rpc >= -32768,
+  )
 
   assert.deepEqual(
     wrong.map(([code]) => code),
@@ -79,7 +91,9 @@ test('JSON-RPC codes are those of the protocol, or outside its range', () => {
 })
 
 test('only the protocol folder names codes of the reserved range', () => {
-  const wrong = [...texts].filter(([file, text]) => !file.startsWith('src/protocol/') && /-320\d\d\b/.test(text))
+  const wrong = [...texts].filter(
+    ([file, text]) => !file.startsWith('src/protocol/') && /-320\d\d\b/.test(text),
+  )
 
   assert.deepEqual(
     wrong.map(([file]) => file),

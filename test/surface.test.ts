@@ -14,7 +14,10 @@ test('what the package exports changes only on purpose', async t => {
   const surface = await Promise.all(
     Object.entries(ENTRIES).map(async ([entry, file]) => {
       const values = Object.keys((await import(pathToFileURL(join(ROOT, file)).href)) as object)
-      const names = [...exportsOf(program, file)].map(([name, kind]) => [name, values.includes(name) ? kind : asType(kind)])
+      const names = [...exportsOf(program, file)].map(([name, kind]) => [
+        name,
+        values.includes(name) ? kind : asType(kind),
+      ])
       return [entry, Object.fromEntries(names)] as const
     }),
   )
@@ -23,9 +26,15 @@ test('what the package exports changes only on purpose', async t => {
 })
 
 test('package.json exports these entries and data, nothing else', async () => {
-  const own = (await import('../package.json', { with: { type: 'json' } })) as { default: { exports: object } }
+  const own = (await import('../package.json', { with: { type: 'json' } })) as {
+    default: { exports: object }
+  }
 
-  assert.deepEqual(Object.keys(own.default.exports), [...Object.keys(ENTRIES), './schemas/*', './package.json'])
+  assert.deepEqual(Object.keys(own.default.exports), [
+    ...Object.keys(ENTRIES),
+    './schemas/*',
+    './package.json',
+  ])
 })
 
 // A class or constant behind `export type` is only a type to its reader.

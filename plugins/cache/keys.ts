@@ -9,7 +9,10 @@ export interface Keys {
 /** The keys of a list call. Encoded as JSON arrays, so that no part can be forged into another. */
 export function keysOf(call: Call): Keys {
   const what = [call.upstream, call.method, canonicalParams(call.params), canonical(call.headers)]
-  return { own: JSON.stringify([...what, principalKey(call.exchange.session.principal)]), shared: JSON.stringify(what) }
+  return {
+    own: JSON.stringify([...what, principalKey(call.exchange.session.principal)]),
+    shared: JSON.stringify(what),
+  }
 }
 
 /** `_meta` says who asks and how to report progress, not what is asked for. */
@@ -22,5 +25,9 @@ function canonicalParams(params: JsonObject | undefined): unknown {
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical)
   if (!isObject(value)) return value
-  return { pairs: Object.keys(value).sort().map(key => [key, canonical(value[key])]) }
+  return {
+    pairs: Object.keys(value)
+      .sort()
+      .map(key => [key, canonical(value[key])]),
+  }
 }

@@ -111,5 +111,8 @@ async function settled(flight: Flight): Promise<Answer | undefined> {
 function freshnessOf(result: Payload, limitMs: number): { ttlMs: number; isPublic: boolean } {
   if (result.era !== 'modern') return { ttlMs: limitMs, isPublic: false }
   const { ttlMs, cacheScope } = result.value()
-  return { ttlMs: typeof ttlMs === 'number' ? Math.min(ttlMs, limitMs) : limitMs, isPublic: cacheScope === 'public' }
+  return {
+    ttlMs: typeof ttlMs === 'number' ? Math.min(ttlMs, limitMs) : limitMs,
+    isPublic: cacheScope === 'public',
+  }
 }

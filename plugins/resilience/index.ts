@@ -1,4 +1,13 @@
-import { gatewayError, parseDuration, type Answer, type Call, type Clock, type Dispatch, type Plugin, type UpstreamConfig } from '../../src/plugin.ts'
+import {
+  gatewayError,
+  parseDuration,
+  type Answer,
+  type Call,
+  type Clock,
+  type Dispatch,
+  type Plugin,
+  type UpstreamConfig,
+} from '../../src/plugin.ts'
 
 /** Gives every call to an upstream a deadline that nothing extends, progress included. */
 export const resilience: Plugin = {
@@ -18,9 +27,12 @@ export const resilience: Plugin = {
 /** How long a call may take, in milliseconds; 0 means as long as it likes. */
 function deadlines(spec: UpstreamConfig): (call: Call) => number {
   const ms = parseDuration(spec.timeout)
-  const tools = new Map(Object.entries(spec.tools?.timeout ?? {}).map(([name, timeout]) => [name, parseDuration(timeout)]))
+  const tools = new Map(
+    Object.entries(spec.tools?.timeout ?? {}).map(([name, timeout]) => [name, parseDuration(timeout)]),
+  )
   if (tools.size === 0) return () => ms
-  return ({ method, params }) => (method === 'tools/call' ? tools.get(params?.name as string) : undefined) ?? ms
+  return ({ method, params }) =>
+    (method === 'tools/call' ? tools.get(params?.name as string) : undefined) ?? ms
 }
 
 /** @throws GatewayError `GW_TIMEOUT`, after the upstream has been told to stop. */

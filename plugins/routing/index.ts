@@ -1,4 +1,14 @@
-import { gatewayError, METHODS, refuse, RPC, type Answer, type Config, type Exchange, type Plugin, type Route } from '../../src/plugin.ts'
+import {
+  gatewayError,
+  METHODS,
+  refuse,
+  RPC,
+  type Answer,
+  type Config,
+  type Exchange,
+  type Plugin,
+  type Route,
+} from '../../src/plugin.ts'
 import { ownParams } from './own-params.ts'
 import { methodsOf, prepare, type Rule } from './rules.ts'
 

@@ -1,29 +1,39 @@
 import { isObject, METHODS, type Config, type JsonObject } from '../../src/plugin.ts'
 
 type OwnName = (name: string) => string
-type Named = 'tools' | 'prompts'
+type Section = 'tools' | 'prompts' | 'resources'
+type OwnNames = Readonly<Record<Section, OwnName>>
 
 /**
  * Turns parameters as clients write them into the upstream's own: renames are undone and its prefix taken off.
  * A name without the prefix passes as it is, so that `db_query` can be sent to an upstream that calls it just that.
  */
-export function ownParams(config: Config): (upstream: string, method: string, params: JsonObject | undefined) => JsonObject | undefined {
-  const ownNames = new Map(Object.keys(config.upstreams).map(name => [name, { tools: ownName(config, name, 'tools'), prompts: ownName(config, name, 'prompts') }]))
+export function ownParams(
+  config: Config,
+): (upstream: string, method: string, params: JsonObject | undefined) => JsonObject | undefined {
+  const all = new Map(Object.keys(config.upstreams).map(name => [name, ownNames(config, name)]))
   return (upstream, method, params) => {
-    const own = ownNames.get(upstream)
-    const row = METHODS.get(method)
-    if (own === undefined || params === undefined) return params
-    if (row?.target === 'ref') return withOwnReference(params, own.prompts)
-    if (row?.target !== 'name' || typeof params.name !== 'string') return params
-    return renamed(params, row.kind === 'prompts' ? own.prompts(params.name) : own.tools(params.name))
+    const own = all.get(upstream)
+    const { kind, target } = METHODS.get(method) ?? {}
+    if (own === undefined || params === undefined || target === undefined) return params
+    if (target === 'uri') return renamed(params, 'uri', own.resources)
+    if (target === 'name') return renamed(params, 'name', kind === 'prompts' ? own.prompts : own.tools)
+    return isObject(params.ref) ? { ...params, ref: ownReference(params.ref, own) } : params
   }
 }
 
-function ownName(config: Config, upstream: string, kind: Named): OwnName {
-  const spec = config.upstreams[upstream]
-  const prefix = spec?.prefix ?? `${upstream}__`
-  const undoFilters = undo(config.filters?.[kind]?.rename)
-  const undoOwn = undo(spec?.[kind]?.rename)
+function ownNames(config: Config, upstream: string): OwnNames {
+  const prefix = config.upstreams[upstream]?.prefix ?? `${upstream}__`
+  return {
+    tools: ownName(config, upstream, 'tools', prefix),
+    prompts: ownName(config, upstream, 'prompts', prefix),
+    resources: ownName(config, upstream, 'resources', ''),
+  }
+}
+
+function ownName(config: Config, upstream: string, section: Section, prefix: string): OwnName {
+  const undoFilters = undo(config.filters?.[section]?.rename)
+  const undoOwn = undo(config.upstreams[upstream]?.[section]?.rename)
   return name => {
     const exposed = undoFilters.get(name) ?? name
     const bare = exposed.startsWith(prefix) ? exposed.slice(prefix.length) : exposed
@@ -35,11 +45,14 @@ function undo(rename: Readonly<Record<string, string>> | undefined): ReadonlyMap
   return new Map(Object.entries(rename ?? {}).map(([from, to]) => [to, from]))
 }
 
-function withOwnReference(params: JsonObject, own: OwnName): JsonObject {
-  const { ref } = params
-  return isObject(ref) && typeof ref.name === 'string' ? { ...params, ref: renamed(ref, own(ref.name)) } : params
+/** A completion is about a prompt by name, or a resource by URI. */
+function ownReference(reference: JsonObject, own: OwnNames): JsonObject {
+  return renamed(renamed(reference, 'name', own.prompts), 'uri', own.resources)
 }
 
-function renamed(params: JsonObject, name: string): JsonObject {
-  return params.name === name ? params : { ...params, name }
+function renamed(params: JsonObject, member: 'name' | 'uri', own: OwnName): JsonObject {
+  const name = params[member]
+  if (typeof name !== 'string') return params
+  const changed = own(name)
+  return changed === name ? params : { ...params, [member]: changed }
 }

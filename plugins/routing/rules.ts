@@ -12,9 +12,14 @@ export interface Rule {
 }
 
 /** What each condition of a rule looks at, and the only methods that can fulfil it. */
-const LOOKS_AT: Readonly<Record<Key, { readonly text: (exchange: Exchange) => unknown; readonly methods?: readonly string[] }>> = {
+const LOOKS_AT: Readonly<
+  Record<Key, { readonly text: (exchange: Exchange) => unknown; readonly methods?: readonly string[] }>
+> = {
   tool: { text: exchange => exchange.params?.name, methods: ['tools/call'] },
-  prompt: { text: exchange => exchange.params?.name ?? reference(exchange, 'name'), methods: ['prompts/get', 'completion/complete'] },
+  prompt: {
+    text: exchange => exchange.params?.name ?? reference(exchange, 'name'),
+    methods: ['prompts/get', 'completion/complete'],
+  },
   resource: {
     text: exchange => exchange.params?.uri ?? reference(exchange, 'uri'),
     methods: ['resources/read', 'resources/subscribe', 'resources/unsubscribe', 'completion/complete'],
@@ -36,7 +41,9 @@ export function prepare(routes: readonly RouteConfig[]): readonly Rule[] {
 export function methodsOf(routes: readonly RouteConfig[]): readonly string[] | undefined {
   const methods = new Set<string>()
   for (const { match } of routes) {
-    const bound = keysOf(match).map(key => (key === 'method' ? literal(match.method) : LOOKS_AT[key].methods)).find(list => list !== undefined)
+    const bound = keysOf(match)
+      .map(key => (key === 'method' ? literal(match.method) : LOOKS_AT[key].methods))
+      .find(list => list !== undefined)
     if (bound === undefined) return undefined
     for (const method of bound) methods.add(method)
   }

@@ -21,7 +21,9 @@ export function prepareFilter(options: FilterOptions = {}): Filter {
   const denied = globs(options.deny ?? [])
   const allowed = options.allow === undefined ? () => true : globs(options.allow)
   return {
-    isEmpty: [options.allow, options.deny, options.rename, options.describe].every(part => part === undefined),
+    isEmpty: [options.allow, options.deny, options.rename, options.describe].every(
+      part => part === undefined,
+    ),
     permits: name => !denied(name) && allowed(name),
     rename: new Map(Object.entries(options.rename ?? {})),
     describe: new Map(Object.entries(options.describe ?? {})),

@@ -4,7 +4,12 @@ import { GUARDED, refuseDenied } from './guard.ts'
 
 type Section = 'tools' | 'prompts' | 'resources'
 
-const SECTION: Readonly<Record<Kind, Section>> = { tools: 'tools', prompts: 'prompts', resources: 'resources', resourceTemplates: 'resources' }
+const SECTION: Readonly<Record<Kind, Section>> = {
+  tools: 'tools',
+  prompts: 'prompts',
+  resources: 'resources',
+  resourceTemplates: 'resources',
+}
 
 /** The filters of one section: each upstream's on its own names, then everybody's on the names clients see. */
 interface Filters {
@@ -24,7 +29,11 @@ export const toolFilter: Plugin<Config['filters']> = {
   name: 'tool-filter',
   claims: { section: 'filters', upstream: ['tools', 'prompts', 'resources'] },
   setup({ config, hooks }) {
-    const sections: Record<Section, Filters> = { tools: filtersOf(config, 'tools'), prompts: filtersOf(config, 'prompts'), resources: filtersOf(config, 'resources') }
+    const sections: Record<Section, Filters> = {
+      tools: filtersOf(config, 'tools'),
+      prompts: filtersOf(config, 'prompts'),
+      resources: filtersOf(config, 'resources'),
+    }
     const refuse = refuseDenied(config.filters)
     if (refuse !== undefined) hooks.request.tap({ stage: 'policy', methods: GUARDED }, refuse)
     hooks.catalog.tap({ stage: 'policy' }, (entries, { kind }) => {
@@ -63,7 +72,11 @@ function dressed(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
   const exposed = (isNamed(entry) ? all.rename.get(visible) : undefined) ?? visible
   const description = all.describe.get(visible) ?? filter?.describe.get(entry.original)
   if (exposed === entry.exposed && description === undefined) return entry
-  return { ...entry, exposed, value: description === undefined ? entry.value : { ...entry.value, description } }
+  return {
+    ...entry,
+    exposed,
+    value: description === undefined ? entry.value : { ...entry.value, description },
+  }
 }
 
 /** A template stands for many URIs, so it has no name to change. */

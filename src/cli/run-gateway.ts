@@ -3,6 +3,7 @@ import { isatty } from 'node:tty'
 import type { Log } from '../core/ports.ts'
 import { reasonOf } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
+import { stayAlive } from './stay-alive.ts'
 
 interface RunOptions {
   readonly host: NodeJS.Process
@@ -21,12 +22,14 @@ export async function runGateway(
   const signalled = stopSignal(host, log)
   const accident = reportStrays(host, log)
   onHangUp(host, hangUp)
+  const release = stayAlive()
   try {
     await gateway.start()
     started?.()
     return await Promise.race([signalled, accident, gateway.ended.then(() => 0)])
   } finally {
     await gateway.close()
+    release()
   }
 }
 

@@ -5,7 +5,7 @@ import { announceWhenSettled, listenerAnnouncer } from './announce.ts'
 import { serveLog } from './logs.ts'
 import { reloader } from './reload.ts'
 import { runGateway } from './run-gateway.ts'
-import { loadSource, withListeners } from './source.ts'
+import { loadSource } from './source.ts'
 import type { SourceFlags } from './source.ts'
 import type { Terminal } from './terminal.ts'
 import { watchFiles } from './watch-files.ts'
@@ -19,7 +19,7 @@ interface ServeFlags extends SourceFlags {
 export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.Process): Promise<number> {
   const { log, hideSecretsOf, follow } = serveLog(terminal)
   const load = async (): Promise<LoadedConfig> => {
-    const source = withStdio(await loadSource(flags, terminal), flags.stdio)
+    const source = await loadServed(flags, terminal)
     hideSecretsOf(source)
     return source
   }
@@ -44,8 +44,10 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   return runGateway(gateway, { host, log, started, hangUp: reload })
 }
 
-function withStdio(source: LoadedConfig, wanted: boolean): LoadedConfig {
-  const { listeners } = source.config
-  if (!wanted || Object.values(listeners).some(listener => listener.type === 'stdio')) return source
-  return withListeners(source, { ...listeners, stdio: { type: 'stdio' } })
+// Set like any other value, so that it is checked like any other.
+async function loadServed(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
+  const source = await loadSource(flags, terminal)
+  const hasStdio = Object.values(source.config.listeners).some(listener => listener.type === 'stdio')
+  if (!flags.stdio || hasStdio) return source
+  return loadSource({ ...flags, set: [...(flags.set ?? []), 'listeners.stdio.type=stdio'] }, terminal)
 }

@@ -54,6 +54,8 @@ function plainText(message: string): string {
     .split('\n')
     .map(line => line.trim())
     .filter(line => line !== '' && !/^(See more help with|The following errors? occurred)/.test(line))
-  const text = lines.join(' ')
+  const text = lines
+    .join(' ')
+    .replace(/^Parsing (--\S+) (\w)/, (_, flag: string, first: string) => `${flag}: ${first.toLowerCase()}`)
   return text.slice(0, 1).toLowerCase() + text.slice(1)
 }

@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../config/index.ts'
 import type { Gateway } from '../gateway.ts'
 import type { UpstreamStatus } from '../gateway-api.ts'
 import { silentLog } from './logs.ts'
+import { stayAlive } from './stay-alive.ts'
 import { withListeners } from './source.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -15,6 +16,7 @@ export async function withGateway<T>(
   const { createGateway } = await import('../gateway.ts')
   const gateway = await createGateway(withListeners(source, {}), { log: silentLog(), environment })
   const forget = closeOnSignal(gateway, process)
+  const release = stayAlive()
   try {
     await gateway.start()
     await gateway.settled()
@@ -22,6 +24,7 @@ export async function withGateway<T>(
   } finally {
     await gateway.close()
     forget()
+    release()
   }
 }
 

@@ -81,18 +81,28 @@ const RUNNERS = new Set([
   'uv',
 ])
 const VERBS = new Set(['run', 'exec', 'dlx', 'x', 'tool'])
+/** Names of files and folders that say nothing of what is in them. */
+const NAMELESS = new Set(['index', 'main', 'server', 'cli', 'dist', 'build', 'src', 'bin', 'lib', ''])
 
-// `npx -y @scope/server-memory@1.0` is called server-memory.
+// `npx -y @scope/server-memory@1.0` is called server-memory, and so is `node server-memory/dist/index.js`.
 function nameOf([program = '', ...args]: readonly string[]): string {
-  const runner = RUNNERS.has(basename(program, extname(program)))
-  const word = runner ? args.find(arg => !arg.startsWith('-') && !VERBS.has(arg)) : program
-  const bare = basename((word ?? program).replace(/(?<=.)@[^/]*$/, '')).replace(
-    /\.[cm]?[jt]s$|\.py$|\.exe$/,
-    '',
-  )
-  const name = bare
+  const isRunner = RUNNERS.has(basename(program, extname(program)))
+  const word = isRunner ? args.find(arg => !arg.startsWith('-') && !VERBS.has(arg)) : program
+  const steps = (word ?? program)
+    .replace(/(?<=.)@[^/\\]*$/, '')
+    .split(/[/\\]/)
+    .map(named)
+    .reverse()
+  return steps.find(step => !NAMELESS.has(step)) ?? steps.find(step => step !== '') ?? 'server'
+}
+
+function named(step: string): string {
+  const name = step
+    .replace(/\.(?:[cm]?[jt]s|py|exe|cmd)$/, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^[^a-z]+|-+$/g, '')
-  return name === '' ? 'server' : name.slice(0, 32).replace(/-+$/, '')
+  return name
+    .replace(/^[^a-z]+/, '')
+    .slice(0, 32)
+    .replace(/-+$/, '')
 }

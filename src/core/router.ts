@@ -26,29 +26,34 @@ export class Router {
     if (row.target === 'ref') return this.#byReference(exchange)
     if (row.target === undefined || row.kind === undefined) return this.#passThrough(exchange)
     const name = exchange.params?.[row.target]
-    if (typeof name !== 'string') return { error: rpcError(RPC.invalidParams, `Invalid params: "${row.target}" must be a string`) }
+    if (typeof name !== 'string')
+      return { error: rpcError(RPC.invalidParams, `Invalid params: "${row.target}" must be a string`) }
     const target = row.target
     return this.#owner(exchange, row.kind, name, original => ({ ...exchange.params, [target]: original }))
   }
 
   /** Whose a URI is, and what its owner calls it. */
   async owner(uri: string, session: Session): Promise<CatalogEntry | undefined> {
-    return this.#graph.catalog.current('resources', session)?.find(uri) ?? this.#listed('resources', uri, session)
+    return (
+      this.#graph.catalog.current('resources', session)?.find(uri) ?? this.#listed('resources', uri, session)
+    )
   }
 
   /** A route decided by a plugin, checked against what this caller may see. */
   permit(exchange: Exchange, route: Route): Found {
-    const row = METHODS.get(exchange.method)
-    if (route.to === 'many' || row?.kind === undefined || row.target === undefined || row.target === 'ref') return route
-    const original = route.params?.[row.target]
+    if (route.to === 'many') return route
+    const target = targetOf(exchange.method, route.params)
     const node = this.#graph.upstreams.get(route.upstream)
-    if (node === undefined || typeof original !== 'string') return route
-    const listed = this.#graph.catalog.current(row.kind, exchange.session)?.findOriginal(route.upstream, original)
-    const value = listed?.value ?? { name: original, uri: original }
-    const entry = entryOf(row.kind, route.upstream, original, node.prefix, value)
-    if (this.#graph.catalog.permits(entry, exchange.session) !== undefined) return route
+    if (target === undefined || node === undefined || this.#isVisible(target, node, exchange.session))
+      return route
     // In the caller's own words, as for a name that nobody has.
-    return unknown(exchange, row.kind, String(exchange.params?.[row.target] ?? original))
+    return unknown(exchange, target.kind, targetOf(exchange.method, exchange.params)?.name ?? target.name)
+  }
+
+  #isVisible({ kind, name }: Target, node: UpstreamNode, session: Session): boolean {
+    const listed = this.#graph.catalog.current(kind, session)?.findOriginal(node.upstream.name, name)
+    const entry = entryOf(kind, node.upstream.name, name, node.prefix, listed?.value ?? { name, uri: name })
+    return this.#graph.catalog.permits(entry, session) !== undefined
   }
 
   /** Mirrors a tool's annotated arguments in headers, and checks those that the client sent (`x-mcp-header`). */
@@ -73,18 +78,31 @@ export class Router {
   /** A method we do not know goes to the only upstream there is; with several, a route must say where. */
   #passThrough(exchange: Exchange): Found {
     const [only, second] = this.#graph.upstreams.keys()
-    if (only !== undefined && second === undefined) return { to: 'one', upstream: only, params: exchange.params }
+    if (only !== undefined && second === undefined)
+      return { to: 'one', upstream: only, params: exchange.params }
     return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
   }
 
-  #owner(exchange: Exchange, kind: Kind, name: string, params: (original: string) => JsonObject): Found | Promise<Found> {
+  #owner(
+    exchange: Exchange,
+    kind: Kind,
+    name: string,
+    params: (original: string) => JsonObject,
+  ): Found | Promise<Found> {
     const known = this.#graph.catalog.current(kind, exchange.session)?.find(name)
     if (known !== undefined) return { to: 'one', upstream: known.upstream, params: params(known.original) }
     return this.#search(exchange, kind, name, params)
   }
 
-  async #search(exchange: Exchange, kind: Kind, name: string, params: (original: string) => JsonObject): Promise<Found> {
-    const found = (await this.#byPrefix(kind, name, exchange.session)) ?? (await this.#listed(kind, name, exchange.session))
+  async #search(
+    exchange: Exchange,
+    kind: Kind,
+    name: string,
+    params: (original: string) => JsonObject,
+  ): Promise<Found> {
+    const found =
+      (await this.#byPrefix(kind, name, exchange.session)) ??
+      (await this.#listed(kind, name, exchange.session))
     if (found !== undefined) return { to: 'one', upstream: found.upstream, params: params(found.original) }
     const down = this.#downOwner(kind, name)
     if (down !== undefined) return { to: 'one', upstream: down, params: params(name) }
@@ -103,7 +121,9 @@ export class Router {
 
   #prefixed(kind: Kind, name: string): UpstreamNode | undefined {
     if (kind !== 'tools' && kind !== 'prompts') return undefined
-    const nodes = [...this.#graph.upstreams.values()].filter(({ prefix }) => prefix !== '' && name.startsWith(prefix))
+    const nodes = [...this.#graph.upstreams.values()].filter(
+      ({ prefix }) => prefix !== '' && name.startsWith(prefix),
+    )
     return nodes.sort((a, b) => b.prefix.length - a.prefix.length)[0]
   }
 
@@ -130,7 +150,9 @@ export class Router {
   }
 
   #onlyWithResources(): string | undefined {
-    const names = [...this.#graph.upstreams.values()].filter(({ upstream }) => upstream.server?.capabilities.resources !== undefined)
+    const names = [...this.#graph.upstreams.values()].filter(
+      ({ upstream }) => upstream.server?.capabilities.resources !== undefined,
+    )
     return names.length === 1 ? names[0]?.upstream.name : undefined
   }
 
@@ -142,15 +164,39 @@ export class Router {
 
   async #byReference(exchange: Exchange): Promise<Found> {
     const reference = exchange.params?.ref
-    if (!isObject(reference)) return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" must be an object') }
-    const withRef = (change: JsonObject): JsonObject => ({ ...exchange.params, ref: { ...reference, ...change } })
-    if (typeof reference.name === 'string') return this.#owner(exchange, 'prompts', reference.name, name => withRef({ name }))
-    if (typeof reference.uri !== 'string') return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" names nothing') }
+    if (!isObject(reference))
+      return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" must be an object') }
+    const withRef = (change: JsonObject): JsonObject => ({
+      ...exchange.params,
+      ref: { ...reference, ...change },
+    })
+    if (typeof reference.name === 'string')
+      return this.#owner(exchange, 'prompts', reference.name, name => withRef({ name }))
+    if (typeof reference.uri !== 'string')
+      return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" names nothing') }
     const { uri } = reference
     const template = (await this.#graph.catalog.load('resourceTemplates', exchange.session)).find(uri)
     if (template !== undefined) return { to: 'one', upstream: template.upstream, params: exchange.params }
     return this.#owner(exchange, 'resources', uri, original => withRef({ uri: original }))
   }
+}
+
+interface Target {
+  readonly kind: Kind
+  readonly name: string
+}
+
+/** What parameters are about: the name of a tool or prompt, or a URI; a completion's is in its reference. */
+function targetOf(method: string, params: JsonObject | undefined): Target | undefined {
+  const { kind, target } = METHODS.get(method) ?? {}
+  if (target === 'ref') return isObject(params?.ref) ? referencedBy(params.ref) : undefined
+  const name = target === undefined ? undefined : params?.[target]
+  return typeof name === 'string' && kind !== undefined ? { kind, name } : undefined
+}
+
+function referencedBy({ name, uri }: JsonObject): Target | undefined {
+  if (typeof name === 'string') return { kind: 'prompts', name }
+  return typeof uri === 'string' ? { kind: 'resources', name: uri } : undefined
 }
 
 function unknown(exchange: Exchange, kind: Kind, name: string): { error: RpcError } {

@@ -2,49 +2,9 @@ import { Agent, fetch, type Response } from 'undici'
 import { standardHeaders } from '../protocol/headers.ts'
 import { isObject, type JsonObject, type RpcId } from '../protocol/jsonrpc.ts'
 import { HEADER, META } from '../protocol/names.ts'
-import type { RpcError } from '../protocol/rpc-error.ts'
 import { LATEST_LEGACY_VERSION, MODERN_VERSION, type Era } from '../protocol/versions.ts'
-import { messagesOf, type Message } from './messages.ts'
-
-/** Who a test client is. */
-export interface TestClientOptions {
-  /** Default `modern`. A legacy client initializes at once. */
-  readonly era?: Era
-  /** Protocol version to speak; default the newest of its era. */
-  readonly version?: string
-  readonly info?: { readonly name: string; readonly version: string }
-  readonly capabilities?: JsonObject
-  /** Headers sent with everything. */
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-export interface RequestOptions {
-  /** The id to send; default counts from 1. */
-  readonly id?: RpcId
-  /** Headers of this request alone; an empty value takes a standard one away. */
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** All that came back for one request. */
-export interface Reply {
-  readonly id: RpcId | null | undefined
-  readonly result?: JsonObject
-  readonly error?: RpcError
-  /** Notifications that came ahead of the answer. */
-  readonly notifications: readonly Message[]
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  /** The client gave it up, and no answer came. */
-  readonly isCancelled: boolean
-}
-
-/** A request under way. */
-export interface RunningRequest {
-  readonly id: RpcId
-  readonly reply: Promise<Reply>
-  /** Gives it up, the way its era does. */
-  cancel(): Promise<void>
-}
+import type { Reply, RequestOptions, RunningRequest, TestClientOptions } from './client-api.ts'
+import { messagesOf, type ReceivedMessage } from './messages.ts'
 
 /**
  * Connects a small client of either era to a gateway or any MCP endpoint.
@@ -54,7 +14,10 @@ export interface RunningRequest {
  * const { result, error, notifications } = await client.request('tools/call', { name: 'web__echo', arguments: {} })
  * ```
  */
-export async function testClient(target: string | { readonly url: string }, options: TestClientOptions = {}): Promise<TestClient> {
+export async function testClient(
+  target: string | { readonly url: string },
+  options: TestClientOptions = {},
+): Promise<TestClient> {
   const client = new TestClient(typeof target === 'string' ? target : target.url, options)
   if (client.era === 'legacy') await client.initialize()
   return client
@@ -66,7 +29,7 @@ export class TestClient implements AsyncDisposable {
   /** The answer to `initialize`, of a legacy client. */
   initialized: Reply | undefined
   /** Notifications that came outside any request, once `listen` was called. */
-  readonly notifications: Message[] = []
+  readonly notifications: ReceivedMessage[] = []
   readonly #url: string
   readonly #options: TestClientOptions
   readonly #version: string
@@ -75,7 +38,7 @@ export class TestClient implements AsyncDisposable {
   readonly #ended = new AbortController()
   #session: string | undefined
   #lastId = 0
-  #waiters: { method: string; resolve: (message: Message) => void }[] = []
+  #waiters: { method: string; resolve: (message: ReceivedMessage) => void }[] = []
 
   constructor(url: string, options: TestClientOptions) {
     this.#url = url
@@ -86,7 +49,11 @@ export class TestClient implements AsyncDisposable {
 
   async initialize(): Promise<Reply> {
     const { capabilities = {}, info = INFO } = this.#options
-    this.initialized = await this.request('initialize', { protocolVersion: this.#version, capabilities, clientInfo: info })
+    this.initialized = await this.request('initialize', {
+      protocolVersion: this.#version,
+      capabilities,
+      clientInfo: info,
+    })
     this.#session = this.initialized.headers[HEADER.session]
     await this.notify('notifications/initialized')
     return this.initialized
@@ -102,7 +69,12 @@ export class TestClient implements AsyncDisposable {
     const id = options.id ?? ++this.#lastId
     const given = new AbortController()
     const sent = this.#withMeta(params)
-    const reply = this.#exchange(id, { jsonrpc: '2.0', id, method, params: sent }, { ...this.#headersFor(method, sent), ...options.headers }, given.signal)
+    const reply = this.#exchange(
+      id,
+      { jsonrpc: '2.0', id, method, params: sent },
+      { ...this.#headersFor(method, sent), ...options.headers },
+      given.signal,
+    )
     const cancel = async (): Promise<void> => {
       if (this.era === 'legacy') await this.notify('notifications/cancelled', { requestId: id })
       else given.abort()
@@ -112,14 +84,22 @@ export class TestClient implements AsyncDisposable {
 
   /** Sends a notification. */
   async notify(method: string, params?: JsonObject): Promise<number> {
-    const response = await this.#post(JSON.stringify({ jsonrpc: '2.0', method, params }), this.#headersFor(method, params), this.#ended.signal)
+    const response = await this.#post(
+      JSON.stringify({ jsonrpc: '2.0', method, params }),
+      this.#headersFor(method, params),
+      this.#ended.signal,
+    )
     await response.text()
     return response.status
   }
 
   /** Sends a body as it is, for what no well-behaved client would send. */
   async raw(body: string | Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
-    const response = await this.#post(body, { ...this.#headersFor('', undefined), ...headers }, this.#ended.signal)
+    const response = await this.#post(
+      body,
+      { ...this.#headersFor('', undefined), ...headers },
+      this.#ended.signal,
+    )
     return this.#collect(undefined, response)
   }
 
@@ -127,16 +107,19 @@ export class TestClient implements AsyncDisposable {
   async listen(): Promise<void> {
     const response = this.era === 'legacy' ? await this.#get() : await this.#listenRequest()
     if (!response.ok) throw new Error(`cannot listen: HTTP ${response.status}`)
-    const opened = this.era === 'modern' ? this.notified('notifications/subscriptions/acknowledged') : Promise.resolve()
+    const opened =
+      this.era === 'modern' ? this.notified('notifications/subscriptions/acknowledged') : Promise.resolve()
     void this.#hear(response)
     await opened
   }
 
   /** Resolves with the next notification of this method, or with one that is there already, and takes it out. */
-  notified(method: string): Promise<Message> {
+  notified(method: string): Promise<ReceivedMessage> {
     const index = this.notifications.findIndex(message => message.method === method)
     const [there] = index < 0 ? [] : this.notifications.splice(index, 1)
-    return there === undefined ? new Promise(resolve => this.#waiters.push({ method, resolve })) : Promise.resolve(there)
+    return there === undefined
+      ? new Promise(resolve => this.#waiters.push({ method, resolve }))
+      : Promise.resolve(there)
   }
 
   async close(): Promise<void> {
@@ -148,7 +131,12 @@ export class TestClient implements AsyncDisposable {
     return this.close()
   }
 
-  async #exchange(id: RpcId, message: unknown, headers: Record<string, string>, given: AbortSignal): Promise<Reply> {
+  async #exchange(
+    id: RpcId,
+    message: unknown,
+    headers: Record<string, string>,
+    given: AbortSignal,
+  ): Promise<Reply> {
     try {
       return await this.#collect(id, await this.#post(JSON.stringify(message), headers, given))
     } catch (error) {
@@ -159,7 +147,7 @@ export class TestClient implements AsyncDisposable {
 
   /** The answer is the first message with a result or an error; what came before it are its notifications. */
   async #collect(id: RpcId | undefined, response: Response): Promise<Reply> {
-    const notifications: Message[] = []
+    const notifications: ReceivedMessage[] = []
     const { status } = response
     const headers = Object.fromEntries(response.headers)
     for await (const message of messagesOf(response)) {
@@ -177,7 +165,7 @@ export class TestClient implements AsyncDisposable {
     }
   }
 
-  #heard(message: Message): void {
+  #heard(message: ReceivedMessage): void {
     const waiter = this.#waiters.find(({ method }) => method === message.method)
     this.#waiters = this.#waiters.filter(other => other !== waiter)
     if (waiter === undefined) this.notifications.push(message)
@@ -193,24 +181,44 @@ export class TestClient implements AsyncDisposable {
     const notifications = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
     const method = 'subscriptions/listen'
     const params = this.#withMeta({ notifications })
-    return this.#post(JSON.stringify({ jsonrpc: '2.0', id: `listen-${++this.#lastId}`, method, params }), this.#headersFor(method, params), this.#ended.signal)
+    return this.#post(
+      JSON.stringify({ jsonrpc: '2.0', id: `listen-${++this.#lastId}`, method, params }),
+      this.#headersFor(method, params),
+      this.#ended.signal,
+    )
   }
 
   #post(body: string | Uint8Array, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-    return fetch(this.#url, { method: 'POST', body, headers: withoutEmpty(headers), dispatcher: this.#agent, signal })
+    return fetch(this.#url, {
+      method: 'POST',
+      body,
+      headers: withoutEmpty(headers),
+      dispatcher: this.#agent,
+      signal,
+    })
   }
 
   #withMeta(params: JsonObject | undefined): JsonObject | undefined {
     if (this.era === 'legacy') return params
     const { info = INFO, capabilities = {} } = this.#options
-    const own = { [META.protocolVersion]: this.#version, [META.clientInfo]: info, [META.clientCapabilities]: capabilities }
+    const own = {
+      [META.protocolVersion]: this.#version,
+      [META.clientInfo]: info,
+      [META.clientCapabilities]: capabilities,
+    }
     return { ...params, _meta: { ...own, ...(isObject(params?._meta) ? params._meta : {}) } }
   }
 
   #headersFor(method: string, params: JsonObject | undefined): Record<string, string> {
-    const own = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...this.#options.headers }
+    const own = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...this.#options.headers,
+    }
     if (this.era === 'modern') return { ...own, ...standardHeaders(method, params, this.#version) }
-    return this.#session === undefined ? own : { ...own, [HEADER.session]: this.#session, [HEADER.version]: this.#version }
+    return this.#session === undefined
+      ? own
+      : { ...own, [HEADER.session]: this.#session, [HEADER.version]: this.#version }
   }
 }
 

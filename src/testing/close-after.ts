@@ -7,7 +7,10 @@
  * })
  * ```
  */
-export function closeAfter<T extends AsyncDisposable>(test: { after(close: () => Promise<void>): void }, resource: T): T {
+export function closeAfter<T extends AsyncDisposable>(
+  test: { after(close: () => Promise<void>): void },
+  resource: T,
+): T {
   test.after(() => Promise.resolve(resource[Symbol.asyncDispose]()))
   return resource
 }

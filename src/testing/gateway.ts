@@ -45,7 +45,12 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const log: LogLine[] = []
   const write = (line: string): void => void log.push(JSON.parse(line) as LogLine)
   const { plugins, directory, environment } = options
-  const gateway = await createGateway(sourceOf(options), { log: createLog({ level: 'debug', format: 'json', write }), plugins, directory, environment })
+  const gateway = await createGateway(sourceOf(options), {
+    log: createLog({ level: 'debug', format: 'json', write }),
+    plugins,
+    directory,
+    environment,
+  })
   try {
     await gateway.start()
     if (options.settle !== false) await gateway.settled()
@@ -59,9 +64,11 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
 
 function sourceOf({ config = {}, upstreams = {} }: TestGatewayOptions): JsonObject | LoadedConfig {
   if ('origins' in config && 'config' in config) return config
-  const given = config as JsonObject
+  const given = config
   const own = isObject(given.upstreams) ? given.upstreams : {}
-  const reached = Object.entries(upstreams).map(([name, { url }]) => [name, { type: 'http', url, ...(own[name] as object | undefined) }] as const)
+  const reached = Object.entries(upstreams).map(
+    ([name, { url }]) => [name, { type: 'http', url, ...(own[name] as object | undefined) }] as const,
+  )
   return {
     version: 1,
     shutdown: { grace: 100 },

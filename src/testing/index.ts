@@ -17,7 +17,9 @@
  * ```
  */
 export { closeAfter } from './close-after.ts'
-export { testClient, type Reply, type RequestOptions, type RunningRequest, type TestClient, type TestClientOptions } from './client.ts'
+export { testClient, type TestClient } from './client.ts'
+export type { Reply, RequestOptions, RunningRequest, TestClientOptions } from './client-api.ts'
+export type { ReceivedMessage } from './messages.ts'
 export { testGateway, type LogLine, type TestGateway, type TestGatewayOptions } from './gateway.ts'
 export {
   testUpstream,

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type RpcId } from '../protocol/jsonrpc.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
 /** One JSON-RPC message as it came. */
-export interface Message {
+export interface ReceivedMessage {
   readonly id?: RpcId | null
   readonly method?: string
   readonly params?: JsonObject
@@ -13,25 +13,27 @@ export interface Message {
 }
 
 /** The messages of an HTTP response, whether one JSON document or a stream of events. */
-export async function* messagesOf(response: Response): AsyncGenerator<Message> {
-  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) yield* eventsOf(response)
+export async function* messagesOf(response: Response): AsyncGenerator<ReceivedMessage> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true)
+    yield* eventsOf(response)
   else yield* documentOf(await response.text())
 }
 
-function* documentOf(body: string): Generator<Message> {
+function* documentOf(body: string): Generator<ReceivedMessage> {
   try {
     const parsed: unknown = JSON.parse(body)
-    for (const message of Array.isArray(parsed) ? (parsed as unknown[]) : [parsed]) if (isObject(message)) yield message as Message
+    for (const message of Array.isArray(parsed) ? (parsed as unknown[]) : [parsed])
+      if (isObject(message)) yield message
   } catch {
     // No JSON is no message; the caller sees the status.
   }
 }
 
-async function* eventsOf(response: Response): AsyncGenerator<Message> {
-  const found: Message[] = []
+async function* eventsOf(response: Response): AsyncGenerator<ReceivedMessage> {
+  const found: ReceivedMessage[] = []
   const parser = createParser({
     onEvent: ({ data }) => {
-      if (data !== '') found.push(JSON.parse(data) as Message)
+      if (data !== '') found.push(JSON.parse(data) as ReceivedMessage)
     },
   })
   const decoder = new TextDecoder()

@@ -49,7 +49,9 @@ export class Offer {
     return {
       ...(tools === undefined ? {} : { tools: { listChanged: true } }),
       ...(prompts === undefined ? {} : { prompts: { listChanged: true } }),
-      ...(resources === undefined && resourceTemplates === undefined ? {} : { resources: { listChanged: true } }),
+      ...(resources === undefined && resourceTemplates === undefined
+        ? {}
+        : { resources: { listChanged: true } }),
       ...capabilities,
     }
   }
@@ -60,7 +62,8 @@ export class Offer {
     if (own !== undefined) return outcomeOf(await run(own, params, context), text => ({ text }))
     const kind = (Object.keys(LISTS) as Kind[]).find(candidate => LISTS[candidate].method === method)
     if (kind !== undefined) return this.#list(kind, params)
-    if (method === 'tools/call') return call(this.tools, params, context, 'tool', text => ({ content: [{ type: 'text', text }] }))
+    if (method === 'tools/call')
+      return call(this.tools, params, context, 'tool', text => ({ content: [{ type: 'text', text }] }))
     if (method === 'prompts/get') return call(this.prompts, params, context, 'prompt', message)
     if (method === 'resources/read') return this.#read(params)
     if (method === 'ping') return { result: {} }
@@ -73,19 +76,31 @@ export class Offer {
     const start = cursor === undefined ? 0 : Number(cursor)
     if (!Number.isInteger(start)) return { error: rpcError(RPC.invalidParams, 'bad cursor') }
     const end = start + pageSize
-    return { result: { [LISTS[kind].member]: entries.slice(start, end), ...(end < entries.length ? { nextCursor: String(end) } : {}) } }
+    return {
+      result: {
+        [LISTS[kind].member]: entries.slice(start, end),
+        ...(end < entries.length ? { nextCursor: String(end) } : {}),
+      },
+    }
   }
 
   #entries(kind: Kind): JsonObject[] {
-    if (kind === 'tools') return [...this.tools].map(([name, tool]) => ({ name, inputSchema: { type: 'object' }, ...fieldsOf(tool) }))
+    if (kind === 'tools')
+      return [...this.tools].map(([name, tool]) => ({
+        name,
+        inputSchema: { type: 'object' },
+        ...fieldsOf(tool),
+      }))
     if (kind === 'prompts') return [...this.prompts].map(([name, prompt]) => ({ name, ...fieldsOf(prompt) }))
-    if (kind === 'resources') return [...this.resources].map(([uri, resource]) => ({ uri, name: uri, ...fieldsOf(resource) }))
+    if (kind === 'resources')
+      return [...this.resources].map(([uri, resource]) => ({ uri, name: uri, ...fieldsOf(resource) }))
     return [...(this.options.resourceTemplates ?? [])]
   }
 
   #read({ uri }: JsonObject): Outcome {
     const resource = this.resources.get(String(uri))
-    if (resource === undefined) return { error: rpcError(RPC.legacyNoResource, `Resource not found: ${String(uri)}`) }
+    if (resource === undefined)
+      return { error: rpcError(RPC.legacyNoResource, `Resource not found: ${String(uri)}`) }
     const text = typeof resource === 'string' ? resource : (resource.text ?? '')
     return { result: { contents: [{ uri, mimeType: 'text/plain', text }] } }
   }
@@ -99,7 +114,8 @@ async function call(
   fromText: (text: string) => JsonObject,
 ): Promise<Outcome> {
   const found = offered.get(String(params.name))
-  if (found === undefined) return { error: rpcError(RPC.invalidParams, `Unknown ${what}: ${String(params.name)}`) }
+  if (found === undefined)
+    return { error: rpcError(RPC.invalidParams, `Unknown ${what}: ${String(params.name)}`) }
   return outcomeOf(await run(found, isObject(params.arguments) ? params.arguments : {}, context), fromText)
 }
 

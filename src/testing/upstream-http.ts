@@ -19,7 +19,12 @@ interface Post {
 const EVENT_STREAM = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
 
 /** Answers one HTTP request to a test upstream, in whichever era it is made. */
-export async function respond(request: IncomingMessage, response: ServerResponse, offer: Offer, state: UpstreamState): Promise<void> {
+export async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  offer: Offer,
+  state: UpstreamState,
+): Promise<void> {
   const headers = request.headers as Record<string, string | undefined>
   const session = headers[HEADER.session]
   if (request.method === 'GET') return openStream(response, session, state)
@@ -54,7 +59,14 @@ function openStream(response: ServerResponse, session: string | undefined, state
 async function legacy(post: Post): Promise<void> {
   const { call, offer, state } = post
   if (offer.options.era === 'modern') {
-    fail(post, 400, rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', { supported: [MODERN_VERSION], requested: call.params?.protocolVersion ?? '' }))
+    fail(
+      post,
+      400,
+      rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', {
+        supported: [MODERN_VERSION],
+        requested: call.params?.protocolVersion ?? '',
+      }),
+    )
     return
   }
   if (call.method === 'initialize') {
@@ -62,13 +74,22 @@ async function legacy(post: Post): Promise<void> {
     state.openSession(session)
     post.response.setHeader(HEADER.session, session)
     const { instructions } = offer.options
-    finish(post, { protocolVersion: negotiateLegacy(call.params?.protocolVersion), capabilities: offer.capabilities, serverInfo: offer.info, ...(instructions === undefined ? {} : { instructions }) })
+    finish(post, {
+      protocolVersion: negotiateLegacy(call.params?.protocolVersion),
+      capabilities: offer.capabilities,
+      serverInfo: offer.info,
+      ...(instructions === undefined ? {} : { instructions }),
+    })
     return
   }
   const session = call.headers[HEADER.session]
   if (!state.hasSession(session)) {
     const [status, code] = session === undefined ? [400, RPC.legacyBadRequest] : [404, RPC.legacyNoSession]
-    fail(post, status, rpcError(code, session === undefined ? 'Bad Request: no session' : 'Session not found'))
+    fail(
+      post,
+      status,
+      rpcError(code, session === undefined ? 'Bad Request: no session' : 'Session not found'),
+    )
     return
   }
   await answer(post, result => result)
@@ -86,7 +107,14 @@ async function modern(post: Post): Promise<void> {
   }
   if (call.method === 'server/discover') {
     const { instructions } = offer.options
-    finish(post, dressed(post, { supportedVersions: [MODERN_VERSION], capabilities: offer.capabilities, ...(instructions === undefined ? {} : { instructions }) }))
+    finish(
+      post,
+      dressed(post, {
+        supportedVersions: [MODERN_VERSION],
+        capabilities: offer.capabilities,
+        ...(instructions === undefined ? {} : { instructions }),
+      }),
+    )
     return
   }
   if (call.method === 'subscriptions/listen') listen(post)
@@ -95,11 +123,17 @@ async function modern(post: Post): Promise<void> {
 
 function listen({ call, response, state }: Post): void {
   const filter = isObject(call.params?.notifications) ? call.params.notifications : {}
-  const wanted = new Set(['tools', 'prompts', 'resources'].filter(kind => filter[`${kind}ListChanged`] === true).map(kind => `notifications/${kind}/list_changed`))
+  const wanted = new Set(
+    ['tools', 'prompts', 'resources']
+      .filter(kind => filter[`${kind}ListChanged`] === true)
+      .map(kind => `notifications/${kind}/list_changed`),
+  )
   response.writeHead(200, EVENT_STREAM)
   const params = { notifications: filter, _meta: { [META.subscriptionId]: call.id } }
   writeEvent(response, { jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
-  const carries = (method: string): boolean => wanted.has(method) || (method === 'notifications/resources/updated' && Array.isArray(filter.resourceSubscriptions))
+  const carries = (method: string): boolean =>
+    wanted.has(method) ||
+    (method === 'notifications/resources/updated' && Array.isArray(filter.resourceSubscriptions))
   state.addStream({ response, listenId: call.id ?? 0, carries })
 }
 
@@ -107,7 +141,12 @@ function listen({ call, response, state }: Post): void {
 function dressed({ call, offer }: Post, result: JsonObject): JsonObject {
   const { ttlMs = 0, cacheScope = 'private' } = offer.options
   const freshness = METHODS.get(call.method)?.cacheable === true ? { ttlMs, cacheScope } : {}
-  return { resultType: 'complete', ...freshness, ...result, _meta: { [META.serverInfo]: offer.info, ...(result._meta as JsonObject | undefined) } }
+  return {
+    resultType: 'complete',
+    ...freshness,
+    ...result,
+    _meta: { [META.serverInfo]: offer.info, ...(result._meta as JsonObject | undefined) },
+  }
 }
 
 async function answer(post: Post, dress: (result: JsonObject) => JsonObject): Promise<void> {
@@ -118,7 +157,12 @@ async function answer(post: Post, dress: (result: JsonObject) => JsonObject): Pr
     if (!response.headersSent) response.writeHead(200, EVENT_STREAM)
     writeEvent(response, { jsonrpc: '2.0', method, params: notified })
   }
-  const outcome = await offer.answer(call.method, params, { params, headers: call.headers, signal: call.signal, notify })
+  const outcome = await offer.answer(call.method, params, {
+    params,
+    headers: call.headers,
+    signal: call.signal,
+    notify,
+  })
   if (response.destroyed) return
   // What was cancelled gets no answer, and its stream an end.
   if (call.isCancelled) response.end()

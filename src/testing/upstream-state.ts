@@ -26,7 +26,10 @@ export class Received implements ReceivedCall {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly #controller = new AbortController()
 
-  constructor(message: { method: string; params?: JsonObject; id?: RpcId }, headers: Readonly<Record<string, string | undefined>>) {
+  constructor(
+    message: { method: string; params?: JsonObject; id?: RpcId },
+    headers: Readonly<Record<string, string | undefined>>,
+  ) {
     this.method = message.method
     this.params = message.params
     this.id = message.id
@@ -116,7 +119,8 @@ export class UpstreamState {
   notify(method: string, params: JsonObject | undefined): number {
     const carriers = [...this.#streams].filter(({ carries }) => carries(method))
     for (const { response, listenId } of carriers) {
-      const stamped = listenId === undefined ? params : { ...params, _meta: { [META.subscriptionId]: listenId } }
+      const stamped =
+        listenId === undefined ? params : { ...params, _meta: { [META.subscriptionId]: listenId } }
       writeEvent(response, { jsonrpc: '2.0', method, params: stamped })
     }
     return carriers.length
@@ -125,7 +129,14 @@ export class UpstreamState {
   /** Ids are the client's own, so the newest call of that id is meant. */
   #cancel({ params, headers }: Received): void {
     const session = headers['mcp-session-id']
-    this.calls.findLast(call => call.id !== undefined && call.id === params?.requestId && call.headers['mcp-session-id'] === session)?.cancel()
+    this.calls
+      .findLast(
+        call =>
+          call.id !== undefined &&
+          call.id === params?.requestId &&
+          call.headers['mcp-session-id'] === session,
+      )
+      ?.cancel()
   }
 }
 

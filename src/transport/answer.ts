@@ -7,7 +7,8 @@ import { visible } from './visible.ts'
 /** What a server's response means. Results stay the bytes they came in. */
 export function answerOf(response: RpcResponse): Answer {
   if (response.error !== undefined) return { error: response.error }
-  if (response.result === undefined) return { error: rpcError(RPC.internal, 'the server answered with nothing') }
+  if (response.result === undefined)
+    return { error: rpcError(RPC.internal, 'the server answered with nothing') }
   const type = response.resultType
   if (type === undefined || type === 'complete') return { result: response.result }
   if (type === 'input_required') return { input: response.result }

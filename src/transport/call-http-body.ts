@@ -26,7 +26,9 @@ export class WholeBody implements Body {
   }
 
   end(): void {
-    this.#done(this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#size))
+    this.#done(
+      this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#size),
+    )
   }
 }
 

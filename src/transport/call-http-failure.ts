@@ -4,11 +4,20 @@ import { visible } from './visible.ts'
 /** What a status without a JSON-RPC answer means. */
 export function statusFailure(upstream: string, status: number, body: string): GatewayError {
   if (status === 401 || status === 403) return gatewayError('GW_UPSTREAM_AUTH', { upstream, status })
-  if (status === 429 || status >= 500) return gatewayError('GW_UPSTREAM_DOWN', { upstream, status, why: `HTTP ${status}${quoted(body)}` })
+  if (status === 429 || status >= 500)
+    return gatewayError('GW_UPSTREAM_DOWN', { upstream, status, why: `HTTP ${status}${quoted(body)}` })
   if (status >= 300 && status < 400) {
-    return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, why: `it redirects (HTTP ${status}); redirects are not followed, so configure the final URL` })
+    return gatewayError('GW_UPSTREAM_PROTOCOL', {
+      upstream,
+      status,
+      why: `it redirects (HTTP ${status}); redirects are not followed, so configure the final URL`,
+    })
   }
-  if (status < 300) return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: `HTTP ${status} without an answer${quoted(body)}` })
+  if (status < 300)
+    return gatewayError('GW_UPSTREAM_PROTOCOL', {
+      upstream,
+      why: `HTTP ${status} without an answer${quoted(body)}`,
+    })
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, why: `HTTP ${status}${quoted(body)}` })
 }
 
@@ -20,7 +29,11 @@ function quoted(body: string): string {
 /** What a broken connection means to the request that was on it. */
 export function brokenFailure(upstream: string, error: unknown, hasAnswerBegun: boolean): GatewayError {
   const why = `the connection broke before the answer was complete (${reason(error)})`
-  return gatewayError('GW_UPSTREAM_CLOSED', { upstream, why, stale: !hasAnswerBegun && isClosedByPeer(error) })
+  return gatewayError('GW_UPSTREAM_CLOSED', {
+    upstream,
+    why,
+    stale: !hasAnswerBegun && isClosedByPeer(error),
+  })
 }
 
 /** What it means that no connection came about. */

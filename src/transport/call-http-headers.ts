@@ -25,7 +25,10 @@ const OWNED: ReadonlySet<string> = new Set([
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization'])
 
 /** The headers of every request: who we are, and what the configuration adds. */
-export function standingHeaders(configured: Readonly<Record<string, string>>, agent: string): Record<string, string> {
+export function standingHeaders(
+  configured: Readonly<Record<string, string>>,
+  agent: string,
+): Record<string, string> {
   const headers: Record<string, string> = { 'user-agent': agent }
   for (const [name, value] of Object.entries(configured)) {
     const lower = name.toLowerCase()

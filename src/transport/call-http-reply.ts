@@ -57,13 +57,20 @@ export class Reply implements Dispatcher.DispatchHandler {
     if (!this.#pending.open) this.abort()
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     if (status < 200) return
     this.#status = status
     const isFine = status < 300
     const limit = isFine ? this.#host.maxReply : MAX_ERROR_BODY
     if (Number(headers['content-length']) > limit && isFine) return this.#tooLarge()
-    if (isEncoded(headers)) return this.#fail(`it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`)
+    if (isEncoded(headers))
+      return this.#fail(
+        `it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`,
+      )
     if (isFine) this.#host.greeted(this.#pending.method, headers)
     this.#body =
       isFine && isEventStream(headers)
@@ -83,7 +90,8 @@ export class Reply implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.#takeBackCut?.()
     this.#body?.end()
-    if (this.#pending.open && !this.#host.resume(this.#pending, this.#position)) this.#broke(new Error('it ended early'))
+    if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
+      this.#broke(new Error('it ended early'))
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
@@ -97,7 +105,8 @@ export class Reply implements Dispatcher.DispatchHandler {
   #answered(text: Buffer): void {
     if (text.length > 0) this.#host.events.received(text, this.#pending)
     const { events, upstream } = this.#host
-    if (this.#pending.open) events.failed(this.#pending, statusFailure(upstream, this.#status, text.toString('utf8', 0, 400)))
+    if (this.#pending.open)
+      events.failed(this.#pending, statusFailure(upstream, this.#status, text.toString('utf8', 0, 400)))
   }
 
   #refused(text: Buffer): void {
@@ -105,7 +114,11 @@ export class Reply implements Dispatcher.DispatchHandler {
     const status = this.#status
     const body = text.toString('utf8', 0, 400)
     if (this.#host.isSessionLost(this.#pending.method, status, body)) {
-      const error = gatewayError('GW_UPSTREAM_CLOSED', { upstream, why: `it has forgotten our session (HTTP ${status})`, sessionLost: true })
+      const error = gatewayError('GW_UPSTREAM_CLOSED', {
+        upstream,
+        why: `it has forgotten our session (HTTP ${status})`,
+        sessionLost: true,
+      })
       return events.failed(this.#pending, error)
     }
     if (this.#isAnswerable() && text[0] === OPEN_BRACE) events.received(text, this.#pending)
@@ -120,8 +133,13 @@ export class Reply implements Dispatcher.DispatchHandler {
 
   #unsent(error: Error): void {
     const isOurFault = (error as NodeJS.ErrnoException).code === 'UND_ERR_INVALID_ARG'
-    const why = isOurFault ? `the request cannot be written as HTTP (${visible(error.message, 100)})` : unreachable(error)
-    this.#host.events.failed(this.#pending, gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.upstream, why }))
+    const why = isOurFault
+      ? `the request cannot be written as HTTP (${visible(error.message, 100)})`
+      : unreachable(error)
+    this.#host.events.failed(
+      this.#pending,
+      gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.upstream, why }),
+    )
     if (!isOurFault) this.#host.lost(why)
   }
 
@@ -131,7 +149,10 @@ export class Reply implements Dispatcher.DispatchHandler {
 
   #tooLarge(): void {
     const { upstream, maxReply, events } = this.#host
-    events.failed(this.#pending, gatewayError('GW_TOO_LARGE', { what: `a reply of upstream "${upstream}"`, limit: maxReply }))
+    events.failed(
+      this.#pending,
+      gatewayError('GW_TOO_LARGE', { what: `a reply of upstream "${upstream}"`, limit: maxReply }),
+    )
     this.abort()
   }
 

@@ -52,7 +52,11 @@ export class StandingStream implements Dispatcher.DispatchHandler {
     if (!this.#isWanted) this.close()
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     if (status < 200) return
     // 405 and the like: the server has no such stream, which is its right. 5xx may pass.
     if (status !== 200 || !isEventStream(headers)) {

@@ -52,7 +52,13 @@ export class HttpWire implements Wire, ReplyHost {
     this.#path = url.pathname + url.search
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
     // Deadlines are the business of the road; a stream may be silent for hours.
-    this.#pool = new Pool(url.origin, { connections: CONNECTIONS, connect: { timeout: CONNECT_MS }, headersTimeout: 0, bodyTimeout: 0, allowH2: false })
+    this.#pool = new Pool(url.origin, {
+      connections: CONNECTIONS,
+      connect: { timeout: CONNECT_MS },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      allowH2: false,
+    })
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
@@ -65,7 +71,9 @@ export class HttpWire implements Wire, ReplyHost {
 
   send(text: string): Promise<void> {
     if (this.#closing !== undefined) return Promise.resolve()
-    return new Promise(resolve => this.#dispatch('POST', this.#legacyHeaders(EITHER), text, new Receipt(resolve)))
+    return new Promise(resolve =>
+      this.#dispatch('POST', this.#legacyHeaders(EITHER), text, new Receipt(resolve)),
+    )
   }
 
   abandon(pending: Pending): void {
@@ -140,13 +148,23 @@ export class HttpWire implements Wire, ReplyHost {
     this.#dispatch('GET', headers, undefined, handler)
   }
 
-  #dispatch(method: 'GET' | 'POST' | 'DELETE', headers: Record<string, string>, body: string | undefined, handler: Dispatcher.DispatchHandler): void {
+  #dispatch(
+    method: 'GET' | 'POST' | 'DELETE',
+    headers: Record<string, string>,
+    body: string | undefined,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
     this.#pool.dispatch({ path: this.#path, method, headers, body }, handler)
   }
 
   #modernHeaders(method: string, params: JsonObject | undefined): Record<string, string> {
     const version = this.#server?.era === 'modern' ? this.#server.version : MODERN_VERSION
-    return { ...this.#standing, 'content-type': 'application/json', accept: EITHER, ...standardHeaders(method, params, version) }
+    return {
+      ...this.#standing,
+      'content-type': 'application/json',
+      accept: EITHER,
+      ...standardHeaders(method, params, version),
+    }
   }
 
   #legacyHeaders(accept: string): Record<string, string> {

@@ -7,7 +7,10 @@ export const callHttp = definePlugin<undefined>({
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'http')) return
     // An HTTP client takes a while to load, so only those who use it wait.
-    const [{ HttpWire }, { McpUpstream }] = await Promise.all([import('./call-http-wire.ts'), import('./mcp-upstream.ts')])
+    const [{ HttpWire }, { McpUpstream }] = await Promise.all([
+      import('./call-http-wire.ts'),
+      import('./mcp-upstream.ts'),
+    ])
     hooks.createUpstream.for('http').tap((spec, context) => {
       if (spec.type !== 'http') return undefined
       return new McpUpstream(spec, context, events => new HttpWire(spec, context, events))

@@ -18,7 +18,10 @@ export class StdioWire implements Wire {
   constructor(spec: StdioUpstreamConfig, context: UpstreamContext, table: ProcessTable, events: WireEvents) {
     this.#upstream = context.name
     const { env, refused } = childEnvironment(context.environment, spec.inheritEnv, spec.env)
-    if (refused.length > 0) context.log.warn('variables that load code are not inherited; set them in "env" if they are meant', { variables: refused })
+    if (refused.length > 0)
+      context.log.warn('variables that load code are not inherited; set them in "env" if they are meant', {
+        variables: refused,
+      })
     try {
       this.#process = new ServerProcess({
         command: spec.command,
@@ -34,7 +37,9 @@ export class StdioWire implements Wire {
       })
     } catch (error) {
       // The link that owns us is not complete yet.
-      process.nextTick(() => events.closed(`${spec.command} could not be run: ${reasonOf(error)}${windowsHint(error)}`))
+      process.nextTick(() =>
+        events.closed(`${spec.command} could not be run: ${reasonOf(error)}${windowsHint(error)}`),
+      )
     }
   }
 
@@ -48,7 +53,10 @@ export class StdioWire implements Wire {
 
   request(pending: Pending, params: JsonObject | undefined): void {
     if (this.#process?.send(encodeRequest(pending.id, pending.method, params)) !== false) return
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#upstream, why: 'it does not read what it is sent: over 1 MiB waits on its stdin' })
+    throw gatewayError('GW_UPSTREAM_DOWN', {
+      upstream: this.#upstream,
+      why: 'it does not read what it is sent: over 1 MiB waits on its stdin',
+    })
   }
 
   send(text: string): Promise<void> {

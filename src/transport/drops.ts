@@ -12,7 +12,13 @@ const WHAT = {
 /** Counts what a server sends in vain, and says so at the 1st, 10th, 100th … time. */
 export class Drops {
   readonly #log: Log
-  readonly #counts: Record<keyof typeof WHAT, number> = { garbage: 0, response: 0, progress: 0, message: 0, request: 0 }
+  readonly #counts: Record<keyof typeof WHAT, number> = {
+    garbage: 0,
+    response: 0,
+    progress: 0,
+    message: 0,
+    request: 0,
+  }
 
   constructor(log: Log) {
     this.#log = log

@@ -8,7 +8,11 @@ import type { Link } from './link.ts'
 const ASK_AGAIN_MS = 60_000
 
 /** Codes that only a server of the other era answers with. */
-const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([RPC.headerMismatch, RPC.missingCapability, RPC.unsupportedVersion])
+const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([
+  RPC.headerMismatch,
+  RPC.missingCapability,
+  RPC.unsupportedVersion,
+])
 const FOREIGN_TO_MODERN: ReadonlySet<number> = new Set([RPC.unsupportedVersion, RPC.legacyBadRequest])
 
 /** Notices when a server answers like one of the other era: it may have been replaced behind our back. */

@@ -4,7 +4,14 @@ import { isObject, type JsonObject, type RpcResponse } from '../protocol/jsonrpc
 import { META } from '../protocol/names.ts'
 import { RPC } from '../protocol/rpc-error.ts'
 import { toModernParams } from '../protocol/era/modern.ts'
-import { isLegacy, isModern, LATEST_LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION, type Era } from '../protocol/versions.ts'
+import {
+  isLegacy,
+  isModern,
+  LATEST_LEGACY_VERSION,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  type Era,
+} from '../protocol/versions.ts'
 import type { EraMemory } from './era-memory.ts'
 import type { Link } from './link.ts'
 import { visible } from './visible.ts'
@@ -46,7 +53,10 @@ async function probe(options: HandshakeOptions): Promise<Link> {
   try {
     return await initialize(survivor, options)
   } catch (error) {
-    const late = isRefusal(error) && survivor === link ? await Promise.race([discovery, undefined]) : undefined
+    const late =
+      isRefusal(error) && survivor === link
+        ? await Promise.race([discovery, Promise.resolve(undefined)])
+        : undefined
     if (late === undefined) throw error
     return opened(link, late, options)
   }
@@ -54,7 +64,8 @@ async function probe(options: HandshakeOptions): Promise<Link> {
 
 function refuse(options: HandshakeOptions, server: ServerSide | undefined, link: Link): Link {
   if (server !== undefined) return opened(link, server, options)
-  const why = link.closedBecause ?? `it does not speak ${MODERN_VERSION}, and "era: modern" allows nothing else`
+  const why =
+    link.closedBecause ?? `it does not speak ${MODERN_VERSION}, and "era: modern" allows nothing else`
   throw gatewayError('GW_UPSTREAM_START', { upstream: options.upstream, why })
 }
 
@@ -66,7 +77,11 @@ function opened(link: Link, server: ServerSide, { memory }: HandshakeOptions): L
 }
 
 /** What came of the probe, or 'late' when a server on a pipe has had its time. Over HTTP silence proves nothing. */
-async function inTime<T>(discovery: Promise<T>, link: Link, { clock, probeMs, era }: HandshakeOptions): Promise<T | 'late'> {
+async function inTime<T>(
+  discovery: Promise<T>,
+  link: Link,
+  { clock, probeMs, era }: HandshakeOptions,
+): Promise<T | 'late'> {
   if (link.wire.streams || era !== 'auto') return discovery
   let disarm = (): void => undefined
   const late = new Promise<'late'>(resolve => {
@@ -76,31 +91,48 @@ async function inTime<T>(discovery: Promise<T>, link: Link, { clock, probeMs, er
 }
 
 /** What a modern server says of itself; undefined for one that is not modern. Rejects where nothing can be said. */
-export async function discover(link: Link, options: Pick<HandshakeOptions, 'upstream' | 'gateway'>): Promise<ServerSide | undefined> {
+export async function discover(
+  link: Link,
+  options: Pick<HandshakeOptions, 'upstream' | 'gateway'>,
+): Promise<ServerSide | undefined> {
   const client = { info: { ...options.gateway }, capabilities: {}, logLevel: undefined }
-  let response: RpcResponse
   try {
-    response = await link.ask('server/discover', toModernParams(undefined, client, MODERN_VERSION, undefined), true)
+    const params = toModernParams(undefined, client, MODERN_VERSION, undefined)
+    return modernSide(await link.ask('server/discover', params, true))
   } catch (error) {
-    if (error instanceof GatewayError && (error.code === 'GW_UPSTREAM_PROTOCOL' || !link.wire.streams)) return undefined
+    // On a pipe every failure speaks for an old server; over HTTP only a plain refusal does.
+    if (error instanceof GatewayError && (error.code === 'GW_UPSTREAM_PROTOCOL' || !link.wire.streams))
+      return undefined
     throw error
   }
-  const result = response.result?.value()
-  const versions = Array.isArray(result?.supportedVersions) ? (result.supportedVersions as unknown[]) : []
+}
+
+function modernSide({ result }: RpcResponse): ServerSide | undefined {
+  const said = result?.value()
+  const versions: unknown[] = Array.isArray(said?.supportedVersions) ? said.supportedVersions : []
   const version = versions.find(offered => typeof offered === 'string' && isModern(offered))
-  if (result === undefined || version === undefined) return undefined
-  const meta = isObject(result._meta) ? result._meta : {}
-  return serverSide('modern', version as string, meta[META.serverInfo] ?? result.serverInfo, result)
+  if (said === undefined || version === undefined) return undefined
+  const meta = isObject(said._meta) ? said._meta : {}
+  return serverSide('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
 }
 
 async function initialize(link: Link, options: HandshakeOptions): Promise<Link> {
-  const params = { protocolVersion: LATEST_LEGACY_VERSION, capabilities: {}, clientInfo: { ...options.gateway } }
+  const params = {
+    protocolVersion: LATEST_LEGACY_VERSION,
+    capabilities: {},
+    clientInfo: { ...options.gateway },
+  }
   const { result, error } = await link.ask('initialize', params)
-  if (result === undefined) throw refused(options, `it refused to initialize: ${visible(error?.message ?? '', 300)}`, error?.code)
+  if (result === undefined)
+    throw refused(options, `it refused to initialize: ${visible(error?.message ?? '', 300)}`, error?.code)
   const answer = result.value()
   const version = String(answer.protocolVersion)
   if (!isLegacy(version)) {
-    throw refused(options, `it wants protocol version ${visible(version, 40)}; we speak ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`, RPC.unsupportedVersion)
+    throw refused(
+      options,
+      `it wants protocol version ${visible(version, 40)}; we speak ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`,
+      RPC.unsupportedVersion,
+    )
   }
   link.opened(serverSide('legacy', version, answer.serverInfo, answer))
   await link.notify('notifications/initialized')
@@ -127,5 +159,8 @@ function refused({ upstream }: HandshakeOptions, why: string, refusal: number | 
 /** Whether a server answered `initialize`, and the answer was no. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false
-  return error.fields.refusal !== undefined || (error.code === 'GW_UPSTREAM_PROTOCOL' && error.fields.status !== undefined)
+  return (
+    error.fields.refusal !== undefined ||
+    (error.code === 'GW_UPSTREAM_PROTOCOL' && error.fields.status !== undefined)
+  )
 }

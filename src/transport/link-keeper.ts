@@ -40,9 +40,9 @@ export class LinkKeeper {
     this.#backoff = backoff
   }
 
-  /** Resolves when the first attempt has ended, well or badly. */
+  /** Resolves when the first attempt has ended, well or badly. What was stopped starts again. */
   start(): Promise<void> {
-    if (this.state === 'idle') return this.#attempt()
+    if (this.state === 'idle' || this.state === 'stopped') return this.#attempt()
     return this.#starting ?? Promise.resolve()
   }
 
@@ -59,14 +59,10 @@ export class LinkKeeper {
 
   /** The live link, waited for while a start is under way. Rejects with a GatewayError when there is none. */
   async ready(): Promise<Link> {
+    const attempt = this.#isDue() ? this.#attempt() : this.#starting
+    await attempt
     if (this.link !== undefined) return this.link
-    const isDue = this.state === 'idle' || (this.state === 'failed' && this.#host.clock.now() >= this.#dueAt)
-    const wasUnderWay = this.#starting !== undefined || isDue
-    await (isDue ? this.#attempt() : this.#starting)
-    if (this.link !== undefined) return this.link
-    if (wasUnderWay && this.#failure !== undefined && this.state !== 'stopped') throw this.#failure
-    const why = this.state === 'stopped' ? 'it was stopped' : (this.problem ?? 'it has not started')
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
+    throw this.#whyNotReady(attempt !== undefined)
   }
 
   /** A link has ended by itself. */
@@ -87,6 +83,18 @@ export class LinkKeeper {
     this.#watchLeave(link, link.retire(why))
     log.info('connecting anew', { why })
     void this.#attempt()
+  }
+
+  #isDue(): boolean {
+    return this.state === 'idle' || (this.state === 'failed' && this.#host.clock.now() >= this.#dueAt)
+  }
+
+  /** Who waited for an attempt hears how it failed; others, that the upstream is down. */
+  #whyNotReady(hasWaited: boolean): GatewayError {
+    const isStopped = this.state === 'stopped'
+    if (hasWaited && !isStopped && this.#failure !== undefined) return this.#failure
+    const why = isStopped ? 'it was stopped' : (this.problem ?? 'it has not started')
+    return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
   }
 
   #attempt(): Promise<void> {
@@ -122,7 +130,8 @@ export class LinkKeeper {
 
   #opened(link: Link): void {
     if (!this.#isRunning()) return
-    if (link.closedBecause !== undefined) throw gatewayError('GW_UPSTREAM_CLOSED', { upstream: this.#host.name, why: link.closedBecause })
+    if (link.closedBecause !== undefined)
+      throw gatewayError('GW_UPSTREAM_CLOSED', { upstream: this.#host.name, why: link.closedBecause })
     this.link = link
     this.#failure = undefined
     this.#readyAt = this.#host.clock.now()
@@ -147,8 +156,11 @@ export class LinkKeeper {
   #startFailure(error: unknown, over: string | undefined): GatewayError {
     const upstream = this.#host.name
     if (over !== undefined) return gatewayError('GW_UPSTREAM_START', { upstream, why: over })
-    if (!(error instanceof GatewayError)) return gatewayError('GW_UPSTREAM_START', { upstream, why: visible(reasonOf(error), 500), cause: error })
-    return error.code === 'GW_UPSTREAM_CLOSED' ? gatewayError('GW_UPSTREAM_START', { upstream, why: error.fields.why }) : error
+    if (!(error instanceof GatewayError))
+      return gatewayError('GW_UPSTREAM_START', { upstream, why: visible(reasonOf(error), 500), cause: error })
+    return error.code === 'GW_UPSTREAM_CLOSED'
+      ? gatewayError('GW_UPSTREAM_START', { upstream, why: error.fields.why })
+      : error
   }
 
   #fail(failure: GatewayError): void {
@@ -170,4 +182,3 @@ export class LinkKeeper {
     this.#host.changed(state, this.link)
   }
 }
-

@@ -1,10 +1,7 @@
 import type { Answer, Ask, AskReply, Call, Exchange, Log, Notification, ServerSide } from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
 import {
-  encodeError,
   encodeNotification,
-  encodeResult,
-  isObject,
   parseMessage,
   type JsonObject,
   type Malformed,
@@ -13,12 +10,11 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from '../protocol/jsonrpc.ts'
-import { META } from '../protocol/names.ts'
-import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { answerOf, cancelled } from './answer.ts'
+import { Asks } from './asks.ts'
 import { Drops } from './drops.ts'
-import { clientToken, isGlobal, outboundParams, withoutSubscription } from './outbound.ts'
-import { Pending, type Wire, type WireEvents } from './wire.ts'
+import { clientToken, isGlobal, outboundParams, subscriptionOf, withoutSubscription } from './outbound.ts'
+import { onlyCall, Pending, type Subscription, type Wire, type WireEvents } from './wire.ts'
 
 /** What a link needs from its upstream. */
 export interface LinkHost {
@@ -30,17 +26,8 @@ export interface LinkHost {
   closed(link: Link, why: string): void
 }
 
-/** A subscription that stays open on a link. */
-export interface Subscription {
-  readonly ended: Promise<RpcResponse>
-  end(): void
-}
-
-/** Asks of a server that wait for their reply at once; more are refused. */
-const MAX_ASKS = 64
 /** Requests that wait for their answer at once; more fail at once. */
 const MAX_PENDING = 10_000
-const ASKS: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
 
 /** One live connection to a server: matches answers to requests, and sends everything else where it belongs. */
 export class Link implements WireEvents {
@@ -51,13 +38,17 @@ export class Link implements WireEvents {
   closedBecause: string | undefined = undefined
   readonly #host: LinkHost
   readonly #drops: Drops
+  readonly #asks: Asks
   readonly #pending = new Map<RpcId, Pending>()
   #lastId = 0
-  #asks = 0
 
   constructor(host: LinkHost, connect: (events: WireEvents) => Wire) {
     this.#host = host
     this.#drops = new Drops(host.log)
+    this.#asks = new Asks(
+      (ask, exchange) => host.ask(ask, exchange),
+      text => this.closedBecause === undefined && void this.wire.send(text),
+    )
     this.wire = connect(this)
   }
 
@@ -129,6 +120,15 @@ export class Link implements WireEvents {
 
   received(bytes: Buffer, of: Pending | undefined): void {
     if (this.closedBecause !== undefined && !this.wire.streams) return
+    try {
+      this.#heard(bytes, of)
+    } catch (error) {
+      // Whatever goes wrong on the way to a client must not end the link of all the others.
+      this.#host.log.error('a message could not be passed on', { why: reasonOf(error), cause: error })
+    }
+  }
+
+  #heard(bytes: Buffer, of: Pending | undefined): void {
     const message = parseMessage(bytes, this.server?.era)
     if (message.kind === 'response') this.#answered(message, of)
     else if (message.kind === 'notification') this.#told(message, of)
@@ -140,7 +140,10 @@ export class Link implements WireEvents {
     try {
       if (this.closedBecause !== undefined) throw this.#closedError(this.closedBecause)
       if (this.#pending.size >= MAX_PENDING) {
-        throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why: `${MAX_PENDING} calls wait for it already` })
+        throw gatewayError('GW_UPSTREAM_DOWN', {
+          upstream: this.#host.name,
+          why: `${MAX_PENDING} calls wait for it already`,
+        })
       }
       this.#pending.set(pending.id, pending)
       this.wire.request(pending, params)
@@ -162,7 +165,8 @@ export class Link implements WireEvents {
     this.#forget(pending)
     if (wasSent) {
       // A modern HTTP server is told by the end of the stream alone (2026-07-28, cancellation).
-      if (!(this.wire.streams && this.server?.era === 'modern')) void this.notify('notifications/cancelled', { requestId: pending.id, reason })
+      if (!(this.wire.streams && this.server?.era === 'modern'))
+        void this.notify('notifications/cancelled', { requestId: pending.id, reason })
       this.wire.abandon(pending)
     }
     pending.resolve(cancelled(pending.id))
@@ -180,8 +184,10 @@ export class Link implements WireEvents {
   }
 
   #answered(response: RpcResponse, of: Pending | undefined): void {
-    const pending = response.id === null && response.error !== undefined ? of : this.#pending.get(response.id ?? '')
-    if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) return this.#drops.count('response')
+    const pending =
+      response.id === null && response.error !== undefined ? of : this.#pending.get(response.id ?? '')
+    if (pending === undefined || !pending.open || (of !== undefined && of !== pending))
+      return this.#drops.count('response')
     this.#forget(pending)
     pending.resolve(response)
   }
@@ -190,7 +196,10 @@ export class Link implements WireEvents {
     this.#drops.count('garbage', () => bytes.toString('utf8', 0, 400))
     const pending = message.id === null ? undefined : this.#pending.get(message.id)
     if (pending === undefined || (of !== undefined && of !== pending)) return
-    this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: this.#host.name, why: message.error.message }))
+    this.failed(
+      pending,
+      gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: this.#host.name, why: message.error.message }),
+    )
   }
 
   #told(notification: RpcNotification, of: Pending | undefined): void {
@@ -209,7 +218,10 @@ export class Link implements WireEvents {
     const pending = typeof token === 'number' ? this.#pending.get(token) : undefined
     const known = clientToken(pending?.call?.params)
     if (known === undefined) return this.#drops.count('progress')
-    pending?.call?.exchange.emit({ method: 'notifications/progress', params: { ...params, progressToken: known } })
+    pending?.call?.exchange.emit({
+      method: 'notifications/progress',
+      params: { ...params, progressToken: known },
+    })
   }
 
   #logged({ method, params }: RpcNotification, of: Pending | undefined): void {
@@ -221,7 +233,7 @@ export class Link implements WireEvents {
   /** The subscription a notification names, on a pipe that all share. */
   #subscribed(method: string, params: JsonObject | undefined): Pending | undefined {
     if (this.wire.streams || this.server?.era !== 'modern') return undefined
-    const id = method === 'notifications/cancelled' ? params?.requestId : isObject(params?._meta) ? params._meta[META.subscriptionId] : undefined
+    const id = subscriptionOf(method, params)
     const pending = typeof id === 'number' ? this.#pending.get(id) : undefined
     return pending?.hear === undefined ? undefined : pending
   }
@@ -229,28 +241,12 @@ export class Link implements WireEvents {
   /** The exchange that a message belongs to: by its stream, or as the only call there is. */
   #exchangeOf(of: Pending | undefined): Exchange | undefined {
     if (of !== undefined || this.wire.streams) return of?.call?.exchange
-    let only: Call | undefined
-    for (const { call } of this.#pending.values()) {
-      if (call === undefined) continue
-      if (only !== undefined) return undefined
-      only = call
-    }
-    return only?.exchange
+    return onlyCall(this.#pending.values())?.exchange
   }
 
-  #asked({ id, method, params }: RpcRequest, of: Pending | undefined): void {
-    if (this.server?.era === 'modern') return this.#drops.count('request')
-    if (method === 'ping') return void this.wire.send(encodeResult(id, Buffer.from('{}')).toString())
-    if (!ASKS.has(method)) return void this.wire.send(encodeError(id, rpcError(RPC.methodNotFound, 'Method not found')))
-    if (this.#asks >= MAX_ASKS) return void this.wire.send(encodeError(id, rpcError(RPC.internal, 'too many requests wait for their reply')))
-    void this.#reply(id, { method, params }, this.#exchangeOf(of))
-  }
-
-  async #reply(id: RpcId, ask: Ask, exchange: Exchange | undefined): Promise<void> {
-    this.#asks++
-    const reply = await this.#host.ask(ask, exchange).catch((error: unknown) => ({ error: rpcError(RPC.internal, reasonOf(error)) }))
-    this.#asks--
-    if (this.closedBecause !== undefined) return
-    await this.wire.send('error' in reply ? encodeError(id, reply.error) : encodeResult(id, Buffer.from(JSON.stringify(reply.result))).toString())
+  #asked(request: RpcRequest, of: Pending | undefined): void {
+    // A modern server has no requests, and its clients no responses.
+    if (this.server?.era === 'modern') this.#drops.count('request')
+    else this.#asks.asked(request, this.#exchangeOf(of))
   }
 }

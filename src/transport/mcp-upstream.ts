@@ -1,4 +1,12 @@
-import type { Answer, Call, ServerSide, Upstream, UpstreamConfig, UpstreamContext, UpstreamState } from '../core/ports.ts'
+import type {
+  Answer,
+  Call,
+  ServerSide,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamState,
+} from '../core/ports.ts'
 import { GatewayError } from '../errors.ts'
 import { Payload } from '../protocol/payload.ts'
 import { METHODS } from '../protocol/methods.ts'
@@ -18,7 +26,9 @@ export type Connect = (events: WireEvents) => Wire
 const PROBE_MS = 5000
 /** Methods that may be sent twice: they read. */
 const REPEATABLE: ReadonlySet<string> = new Set(
-  [...METHODS].filter(([method, row]) => row.to !== 'gateway' && row.era === undefined && method !== 'tools/call').map(([method]) => method),
+  [...METHODS]
+    .filter(([method, row]) => row.to !== 'gateway' && row.era === undefined && method !== 'tools/call')
+    .map(([method]) => method),
 )
 
 /** A configured server, over whatever carries its messages: kept alive, spoken to in the era that it speaks. */
@@ -83,7 +93,9 @@ export class McpUpstream implements Upstream {
     }
     try {
       const answer = await link.call(call)
-      return 'error' in answer && this.#doubt.isRaisedBy(answer.error.code, call.method, link) ? await this.#heal(link, call, answer) : answer
+      return 'error' in answer && this.#doubt.isRaisedBy(answer.error.code, call.method, link)
+        ? await this.#heal(link, call, answer)
+        : answer
     } catch (error) {
       return this.#recover(link, call, error)
     }
@@ -109,7 +121,13 @@ export class McpUpstream implements Upstream {
     const { problem } = this.#keeper
     if (link?.server !== undefined) this.server = link.server
     if (state === 'failed') log.warn('upstream is not available', { upstream: this.name, problem })
-    if (state === 'ready') log.info('upstream is ready', { upstream: this.name, era: link?.server?.era, version: link?.server?.version, pid: this.pid })
+    if (state === 'ready')
+      log.info('upstream is ready', {
+        upstream: this.name,
+        era: link?.server?.era,
+        version: link?.server?.version,
+        pid: this.pid,
+      })
     this.#watch.follow(state === 'ready' ? link : undefined)
     this.#context.stateChanged(state, problem)
   }
@@ -146,7 +164,12 @@ export class McpUpstream implements Upstream {
     const { sessionLost, stale, status } = error.fields
     if (sessionLost === true) this.#keeper.replace(link, String(error.fields.why))
     else if (stale !== true) {
-      if (typeof status !== 'number' || !this.#doubt.isRaisedByStatus(status, link) || !(await this.#doubt.isConfirmed(link))) throw error
+      if (
+        typeof status !== 'number' ||
+        !this.#doubt.isRaisedByStatus(status, link) ||
+        !(await this.#doubt.isConfirmed(link))
+      )
+        throw error
       this.#memory.forget()
       this.#keeper.replace(link, 'it speaks another era of the protocol now')
     }

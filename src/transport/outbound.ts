@@ -9,7 +9,11 @@ const TASKS = 'io.modelcontextprotocol/tasks'
 const NOTHING: JsonObject = Object.freeze({})
 
 /** The parameters of a call as its server's era writes them. */
-export function outboundParams(call: Call, server: ServerSide | undefined, id: number): JsonObject | undefined {
+export function outboundParams(
+  call: Call,
+  server: ServerSide | undefined,
+  id: number,
+): JsonObject | undefined {
   const token = clientToken(call.params) === undefined ? undefined : id
   if (server?.era !== 'modern') return toLegacyParams(call.params, token)
   return toModernParams(call.params, modernClient(call.exchange.session.client), server.version, token)
@@ -36,6 +40,12 @@ function withoutTasks(capabilities: JsonObject): JsonObject {
 /** Whether a notification is about the server as a whole, whatever stream it came on. */
 export function isGlobal(method: string): boolean {
   return method === 'notifications/resources/updated' || kindsChangedBy(method).length > 0
+}
+
+/** The subscription that a notification names. */
+export function subscriptionOf(method: string, params: JsonObject | undefined): unknown {
+  if (method === 'notifications/cancelled') return params?.requestId
+  return isObject(params?._meta) ? params._meta[META.subscriptionId] : undefined
 }
 
 /** A notification's parameters without the id of the subscription that brought it. */

@@ -1,5 +1,6 @@
 /** Variables that make a program load code; a child gets them only where its own `env` says so. */
-const LOADERS = /^(LD_|DYLD_|GCONV_PATH$|NODE_OPTIONS$|NODE_PATH$|PYTHONPATH$|PYTHONSTARTUP$|PYTHONHOME$|RUBYOPT$|RUBYLIB$|PERL5OPT$|PERL5LIB$|BASH_ENV$|ENV$|JAVA_TOOL_OPTIONS$)/i
+const LOADERS =
+  /^(LD_|DYLD_|GCONV_PATH$|NODE_OPTIONS$|NODE_PATH$|PYTHONPATH$|PYTHONSTARTUP$|PYTHONHOME$|RUBYOPT$|RUBYLIB$|PERL5OPT$|PERL5LIB$|BASH_ENV$|ENV$|JAVA_TOOL_OPTIONS$)/i
 
 /** The environment of a child: what it may inherit, and what its configuration sets; nothing else. */
 export function childEnvironment(

@@ -40,7 +40,10 @@ export class Stderr {
 
   /** The last lines, for an error text; empty when there are none. */
   get lastWords(): string {
-    const lines = this.#kept.toString('utf8').split(/\r?\n/).filter(line => line.trim() !== '')
+    const lines = this.#kept
+      .toString('utf8')
+      .split(/\r?\n/)
+      .filter(line => line.trim() !== '')
     const last = lines.slice(-3).join(' | ').trim()
     return last === '' ? '' : `; it said last: ${visible(last.slice(-SHOWN), SHOWN)}`
   }
@@ -57,7 +60,8 @@ export class Stderr {
   }
 
   #report(): void {
-    if (this.#suppressed > 0) this.#log.warn('lines of stderr left out, it writes too fast', { count: this.#suppressed })
+    if (this.#suppressed > 0)
+      this.#log.warn('lines of stderr left out, it writes too fast', { count: this.#suppressed })
     this.#suppressed = 0
   }
 }

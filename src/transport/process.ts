@@ -56,7 +56,14 @@ export class ServerProcess {
       onTooLong: () => this.#break(`it wrote a line longer than ${options.maxLine} bytes to stdout`),
     })
     this.#flush = () => this.#write()
-    this.#child = spawn(command, args, { cwd, env, shell: false, detached: process.platform !== 'win32', windowsHide: true, stdio: 'pipe' })
+    this.#child = spawn(command, args, {
+      cwd,
+      env,
+      shell: false,
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      stdio: 'pipe',
+    })
     if (this.pid !== undefined) table.add(this)
     this.#exited = new Promise(resolve => this.#observe(resolve))
   }
@@ -108,7 +115,9 @@ export class ServerProcess {
     this.#child.on('error', error => {
       if (this.pid === undefined) leave(this.#whyNotSpawned(error))
     })
-    this.#child.once('exit', (code, signal) => leave(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`))
+    this.#child.once('exit', (code, signal) =>
+      leave(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`),
+    )
     stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
     stdout.once('end', () => this.#linger('it closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk))
@@ -167,7 +176,10 @@ export class ServerProcess {
     const { clock } = this.#options
     const deadline = clock.now() + ms
     while (!isDone() && clock.now() < deadline) {
-      await Promise.race([this.#hasExited ? new Promise<void>(() => undefined) : this.#exited, new Promise<void>(resolve => clock.after(POLL_MS, resolve))])
+      await Promise.race([
+        this.#hasExited ? new Promise<void>(() => undefined) : this.#exited,
+        new Promise<void>(resolve => clock.after(POLL_MS, resolve)),
+      ])
     }
     return isDone()
   }
@@ -175,7 +187,8 @@ export class ServerProcess {
   #whyNotSpawned(error: NodeJS.ErrnoException): string {
     const { command, cwd } = this.#options
     if (error.code === 'ENOENT' && !existsSync(cwd)) return `its directory ${cwd} does not exist`
-    if (error.code === 'ENOENT') return `command not found: ${command} – is it installed, and is its folder on the PATH that the gateway passes on?`
+    if (error.code === 'ENOENT')
+      return `command not found: ${command} – is it installed, and is its folder on the PATH that the gateway passes on?`
     if (error.code === 'EACCES') return `${command} may not be executed (EACCES)`
     return `${command} could not be run: ${error.message}`
   }

@@ -5,9 +5,14 @@ import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { Backoff, HEALTHY_MS } from './backoff.ts'
 import { isGlobal } from './outbound.ts'
-import type { Link, Subscription } from './link.ts'
+import type { Link } from './link.ts'
+import type { Subscription } from './wire.ts'
 
-const FLAGS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
+const FLAGS = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+} as const
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 const MAX_URIS = 10_000
 /** How long a subscriber waits for the server to acknowledge; it is subscribed later if this was too short. */
@@ -45,8 +50,10 @@ export class Watch {
 
   async add(uri: string, link: Link): Promise<Answer> {
     const { resources } = link.server?.capabilities ?? {}
-    if (!isObject(resources) || resources.subscribe !== true) return { error: rpcError(RPC.methodNotFound, 'Method not found') }
-    if (this.#uris.size >= MAX_URIS) return { error: rpcError(RPC.internal, 'too many resource subscriptions') }
+    if (!isObject(resources) || resources.subscribe !== true)
+      return { error: rpcError(RPC.methodNotFound, 'Method not found') }
+    if (this.#uris.size >= MAX_URIS)
+      return { error: rpcError(RPC.internal, 'too many resource subscriptions') }
     const count = this.#uris.get(uri) ?? 0
     this.#uris.set(uri, count + 1)
     if (count === 0) await this.#renew()
@@ -87,12 +94,16 @@ export class Watch {
         previous?.end()
         acknowledged()
       }
-      const current = link.subscribe('subscriptions/listen', this.#params(link, notifications), said => this.#hear(said, done))
+      const current = link.subscribe('subscriptions/listen', this.#params(link, notifications), said =>
+        this.#hear(said, done),
+      )
       this.#current = current
-      void current.ended.catch(() => undefined).then(response => {
-        done()
-        this.#ended(current, link, response)
-      })
+      void current.ended
+        .catch(() => undefined)
+        .then(response => {
+          done()
+          this.#ended(current, link, response)
+        })
     })
   }
 

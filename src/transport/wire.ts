@@ -33,6 +33,12 @@ export interface WireEvents {
   closed(why: string): void
 }
 
+/** A request that stays open, and is answered with notifications. */
+export interface Subscription {
+  readonly ended: Promise<RpcResponse>
+  end(): void
+}
+
 /** One request of ours that waits for its answer. */
 export class Pending {
   readonly id: RpcId
@@ -62,4 +68,15 @@ export class Pending {
     this.resolve = resolve
     this.reject = reject
   }
+}
+
+/** The call among these requests, when there is exactly one. */
+export function onlyCall(requests: Iterable<Pending>): Call | undefined {
+  let only: Call | undefined
+  for (const { call } of requests) {
+    if (call === undefined) continue
+    if (only !== undefined) return undefined
+    only = call
+  }
+  return only
 }

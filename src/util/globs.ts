@@ -63,14 +63,20 @@ function bracesAt(pattern: string, start: number): string[] | undefined {
     if (character === '\\') at++
     else if (character === '{') depth++
     else if (character === ',' && depth === 1) cuts.push(at)
-    else if (character === '}' && --depth === 0) return cuts.length === 1 ? undefined : join(pattern, [...cuts, at])
+    else if (character === '}' && --depth === 0)
+      return cuts.length === 1 ? undefined : join(pattern, [...cuts, at])
   }
   return undefined
 }
 
 function join(pattern: string, cuts: readonly number[]): string[] {
   const [start = 0, end = 0] = [cuts[0], cuts.at(-1)]
-  return cuts.slice(1).map((cut, index) => pattern.slice(0, start) + pattern.slice((cuts[index] ?? 0) + 1, cut) + pattern.slice(end + 1))
+  return cuts
+    .slice(1)
+    .map(
+      (cut, index) =>
+        pattern.slice(0, start) + pattern.slice((cuts[index] ?? 0) + 1, cut) + pattern.slice(end + 1),
+    )
 }
 
 function compile(pattern: string): Place[] {
@@ -92,7 +98,9 @@ function compile(pattern: string): Place[] {
 /** `a-z_` as a test; `!` or `^` in front turns it round. */
 function oneOf(members: string): (character: string) => boolean {
   const negated = /^[!^]./.test(members)
-  const ranges = [...members.slice(negated ? 1 : 0).matchAll(/(.)-(.)|(.)/gs)].map(([, from, to, single]) => [from ?? single ?? '', to ?? single ?? ''] as const)
+  const ranges = [...members.slice(negated ? 1 : 0).matchAll(/(.)-(.)|(.)/gs)].map(
+    ([, from, to, single]) => [from ?? single ?? '', to ?? single ?? ''] as const,
+  )
   return character => ranges.some(([from, to]) => character >= from && character <= to) !== negated
 }
 

@@ -4,7 +4,11 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
   { part: 'util', path: /^src\/util\//, may: [] },
   { part: 'protocol', path: /^src\/protocol\//, may: ['util', 'errors'] },
   { part: 'errors', path: /^src\/errors\.ts$/, may: ['util', 'protocol'] },
-  { part: 'ports', path: /^src\/core\/(ports|catalog-entry|principal)\.ts$/, may: ['util', 'protocol', 'errors', 'config types'] },
+  {
+    part: 'ports',
+    path: /^src\/core\/(ports|catalog-entry|principal)\.ts$/,
+    may: ['util', 'protocol', 'errors', 'config types'],
+  },
   { part: 'config', path: /^src\/config\//, may: ['util', 'errors', 'config types'] },
   { part: 'hooks', path: /^src\/hooks\//, may: ['util', 'protocol', 'errors', 'ports', 'config types'] },
   {
@@ -12,7 +16,11 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
     path: /^src\/plugin\.ts$/,
     may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'config types'],
   },
-  { part: 'core', path: /^src\/core\//, may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'config types'] },
+  {
+    part: 'core',
+    path: /^src\/core\//,
+    may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'config types'],
+  },
   {
     part: 'gateway api',
     path: /^src\/gateway-api\.ts$/,
@@ -53,12 +61,36 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
   {
     part: 'testing',
     path: /^src\/testing\//,
-    may: ['util', 'protocol', 'errors', 'ports', 'plugin', 'config', 'config types', 'transport', 'gateway api', 'gateway'],
+    may: [
+      'util',
+      'protocol',
+      'errors',
+      'ports',
+      'plugin',
+      'config',
+      'config types',
+      'transport',
+      'gateway api',
+      'gateway',
+    ],
   },
   {
     part: 'cli',
     path: /^src\/cli\//,
-    may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'plugin', 'core', 'config', 'config types', 'plugin-host', 'gateway api', 'gateway'],
+    may: [
+      'util',
+      'protocol',
+      'errors',
+      'ports',
+      'hooks',
+      'plugin',
+      'core',
+      'config',
+      'config types',
+      'plugin-host',
+      'gateway api',
+      'gateway',
+    ],
   },
 ]
 
@@ -67,7 +99,10 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
   { vendor: /^tapable$/, homes: /^src\/hooks\// },
   { vendor: /^(yaml|cosmiconfig)(\/|$)/, homes: /^src\/config\// },
   { vendor: /^ajv(\/|$)/, homes: /^src\/(config|plugin-host)\// },
-  { vendor: /^(@modelcontextprotocol\/|undici$|eventsource-parser(\/|$))/, homes: /^src\/(transport|testing)\// },
+  {
+    vendor: /^(@modelcontextprotocol\/|undici$|eventsource-parser(\/|$))/,
+    homes: /^src\/(transport|testing)\//,
+  },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },
 ]
 

@@ -9,26 +9,40 @@ export const tour = definePlugin<{ words: readonly string[] }>({
   requires: ['routing'],
 
   setup({ options, config, hooks, log, clock, slot }) {
-    if (options.words.length === 0) throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tour', why: 'no words' })
+    if (options.words.length === 0)
+      throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tour', why: 'no words' })
     const started = slot.exchange(() => clock.now())
     const seen = slot.session(() => new Set<string>())
 
     hooks.session.tap(session => void seen.get(session).add(session.principal.subject))
     hooks.request.tap({ stage: 'limit', methods: ['tools/call'] }, exchange => {
       started.set(exchange, clock.now())
-      return options.words.includes(String(exchange.params?.name)) ? refuse(-32602, 'not that one') : undefined
+      return options.words.includes(String(exchange.params?.name))
+        ? refuse(-32602, 'not that one')
+        : undefined
     })
     hooks.request.tap({ methods: LIST_METHODS, before: 'cache' }, async () => answer({ tools: [] }))
-    hooks.route.tap(exchange => ({ to: 'one', upstream: Object.keys(config.upstreams ?? {})[0] ?? '', params: exchange.params }))
+    hooks.route.tap(exchange => ({
+      to: 'one',
+      upstream: Object.keys(config.upstreams ?? {})[0] ?? '',
+      params: exchange.params,
+    }))
     hooks.call.tap(call => {
       call.headers['x-tour'] = '1'
       call.params = { ...call.params, _meta: {} }
     })
-    hooks.dispatch.tap((next, upstream) => call => (upstream.state === 'ready' ? next(call) : Promise.resolve(refuse(-32603, 'later'))))
-    hooks.response.tap({ stage: 'transform' }, given => ('result' in given ? answer({ ...given.result.value() }) : given))
+    hooks.dispatch.tap(
+      (next, upstream) => call =>
+        upstream.state === 'ready' ? next(call) : Promise.resolve(refuse(-32603, 'later')),
+    )
+    hooks.response.tap({ stage: 'transform' }, given =>
+      'result' in given ? answer({ ...given.result.value() }) : given,
+    )
     hooks.settled.tap(exchange => log.info('settled', { ms: clock.now() - started.get(exchange) }))
     hooks.catalog.tap(entries => entries.filter(({ exposed }) => !exposed.startsWith('_')))
-    hooks.notification.tap(({ method }, { lane }) => (lane === 'client' && method.endsWith('/message') ? 'drop' : undefined))
+    hooks.notification.tap(({ method }, { lane }) =>
+      lane === 'client' && method.endsWith('/message') ? 'drop' : undefined,
+    )
     hooks.clientRequest.tap(ask => (ask.method === 'roots/list' ? answer({ roots: [] }) : undefined))
     hooks.createUpstream.for('mine').tap(() => undefined)
     hooks.upstreamState.tap((upstream, state, problem) => log.warn(`${upstream} is ${state}`, { problem }))

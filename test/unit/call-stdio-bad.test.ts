@@ -1,14 +1,25 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { GatewayError } from '../../src/errors.ts'
-import { badServer, bench, callOf, script, stdioSpec, textOf, toolCall, until } from './fixtures/upstream-bench.ts'
+import {
+  badServer,
+  bench,
+  callOf,
+  script,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+} from './fixtures/upstream-bench.ts'
 
-describe('a server that misbehaves on its pipe', () => {
+describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
   for (const mode of ['garbage', 'bom', 'dribble', 'crlf', 'duplicate-ids', 'unknown-ids', 'string-ids']) {
     it(`with ${mode} still answers every call once, and correctly`, async t => {
       const { upstream } = await bench(t, badServer(mode))
 
-      const answers = await Promise.all(['a', 'ü', 'c'].map(message => upstream.dispatch(toolCall('echo', { message }))))
+      const answers = await Promise.all(
+        ['a', 'ü', 'c'].map(message => upstream.dispatch(toolCall('echo', { message }))),
+      )
 
       for (const [index, message] of ['a', 'ü', 'c'].entries()) {
         const text = textOf(answers[index] ?? assert.fail())
@@ -36,7 +47,10 @@ describe('a server that misbehaves on its pipe', () => {
     await upstream.dispatch(silent)
     await upstream.dispatch(asked)
 
-    assert.deepEqual(asked.emitted.map(said => said.params), [{ progressToken: 7, progress: 1, message: 'honest' }])
+    assert.deepEqual(
+      asked.emitted.map(said => said.params),
+      [{ progressToken: 7, progress: 1, message: 'honest' }],
+    )
     assert.deepEqual(silent.emitted, [])
   })
 
@@ -58,7 +72,9 @@ describe('a server that misbehaves on its pipe', () => {
     const { upstream, states } = await bench(t, badServer('dies-in-call'))
     await upstream.start()
 
-    const calls = await Promise.allSettled(Array.from({ length: 20 }, () => upstream.dispatch(toolCall('echo', {}))))
+    const calls = await Promise.allSettled(
+      Array.from({ length: 20 }, () => upstream.dispatch(toolCall('echo', {}))),
+    )
 
     for (const call of calls) {
       assert.ok(call.status === 'rejected' && call.reason instanceof GatewayError)
@@ -66,7 +82,10 @@ describe('a server that misbehaves on its pipe', () => {
       assert.match(call.reason.message, /exited with code 3/)
     }
     assert.equal(upstream.state, 'failed')
-    await assert.rejects(upstream.dispatch(callOf('tools/list')), { code: 'GW_UPSTREAM_DOWN', message: /exited with code 3/ })
+    await assert.rejects(upstream.dispatch(callOf('tools/list')), {
+      code: 'GW_UPSTREAM_DOWN',
+      message: /exited with code 3/,
+    })
     await until(() => upstream.state === 'ready', 'it comes back')
     assert.deepEqual(states, ['starting', 'ready', 'failed', 'starting', 'ready'])
     assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
@@ -75,7 +94,10 @@ describe('a server that misbehaves on its pipe', () => {
   it('that fails to start says why, with what it wrote to stderr', async t => {
     const { upstream } = await bench(t, badServer('fails-to-start'))
 
-    await assert.rejects(upstream.dispatch(callOf('tools/list')), { code: 'GW_UPSTREAM_START', message: /exited with code 1; it said last: Error: API_KEY is not set/ })
+    await assert.rejects(upstream.dispatch(callOf('tools/list')), {
+      code: 'GW_UPSTREAM_START',
+      message: /exited with code 1; it said last: Error: API_KEY is not set/,
+    })
 
     assert.equal(upstream.state, 'failed')
   })
@@ -90,7 +112,10 @@ describe('a server that misbehaves on its pipe', () => {
   })
 
   it('that is slow to start is not asked twice who it is', async t => {
-    const { upstream } = await bench(t, { ...badServer('slow-start', '--delay', '700'), startupTimeout: '1500ms' })
+    const { upstream } = await bench(t, {
+      ...badServer('slow-start', '--delay', '700'),
+      startupTimeout: '1500ms',
+    })
 
     await upstream.start()
 
@@ -111,7 +136,9 @@ describe('a server that misbehaves on its pipe', () => {
     await upstream.start()
     const big = 'x'.repeat(300_000)
 
-    const calls = Promise.allSettled(Array.from({ length: 12 }, () => upstream.dispatch(toolCall('echo', { big }))))
+    const calls = Promise.allSettled(
+      Array.from({ length: 12 }, () => upstream.dispatch(toolCall('echo', { big }))),
+    )
     await upstream.stop()
 
     const reasons = (await calls).map(call => String(call.status === 'rejected' && call.reason))

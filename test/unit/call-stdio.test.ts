@@ -1,12 +1,26 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { badServer, bench, callOf, fixture, program, script, stdioSpec, textOf, toolCall, until } from './fixtures/upstream-bench.ts'
+import {
+  badServer,
+  bench,
+  callOf,
+  fixture,
+  program,
+  script,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+} from './fixtures/upstream-bench.ts'
 
 const MODERN = { era: 'modern', version: '2026-07-28' } as const
 
-describe('a legacy server on a pipe', () => {
+describe('a legacy server on a pipe', { concurrency: 4 }, () => {
   it('is found to be legacy and keeps its answers as they came', async t => {
-    const { upstream, states } = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
+    const { upstream, states } = await bench(
+      t,
+      stdioSpec(['stdio'], { command: program('mcp-server-everything') }),
+    )
 
     await upstream.start()
 
@@ -39,20 +53,33 @@ describe('a legacy server on a pipe', () => {
 
   it('takes a modern client: the envelope stays with us', async t => {
     const { upstream } = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
-    const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
 
     assert.equal(textOf(await upstream.dispatch(toolCall('echo', { message: 'a' }, meta, MODERN))), 'Echo: a')
   })
 
   it('reports progress under the token of the client, and only where it was asked for', async t => {
     const { upstream } = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
-    const asked = toolCall('trigger-long-running-operation', { duration: 0.2, steps: 2 }, { progressToken: 'mine' })
+    const asked = toolCall(
+      'trigger-long-running-operation',
+      { duration: 0.2, steps: 2 },
+      { progressToken: 'mine' },
+    )
     const silent = toolCall('trigger-long-running-operation', { duration: 0.2, steps: 2 })
 
     await Promise.all([upstream.dispatch(asked), upstream.dispatch(silent)])
 
     const progress = asked.emitted.filter(said => said.method === 'notifications/progress')
-    assert.deepEqual(progress.map(said => [said.params?.progressToken, said.params?.progress]), [['mine', 1], ['mine', 2]])
+    assert.deepEqual(
+      progress.map(said => [said.params?.progressToken, said.params?.progress]),
+      [
+        ['mine', 1],
+        ['mine', 2],
+      ],
+    )
     assert.deepEqual(silent.emitted, [])
   })
 
@@ -82,7 +109,7 @@ describe('a legacy server on a pipe', () => {
   })
 })
 
-describe('a modern server on a pipe', () => {
+describe('a modern server on a pipe', { concurrency: 4 }, () => {
   const modern = stdioSpec([fixture('everything.ts'), '--stdio', '--era', 'modern'])
 
   it('is found to be modern and is told who asks with each request', async t => {
@@ -109,9 +136,14 @@ describe('a modern server on a pipe', () => {
 
   it('that wants input says so as a value', async t => {
     const { upstream } = await bench(t, modern)
-    const client = { ...MODERN, capabilities: { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } } }
+    const client = {
+      ...MODERN,
+      capabilities: { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } },
+    }
 
-    const answer = await upstream.dispatch(toolCall('test_input_required_result_elicitation', {}, undefined, client))
+    const answer = await upstream.dispatch(
+      toolCall('test_input_required_result_elicitation', {}, undefined, client),
+    )
 
     assert.ok('input' in answer, JSON.stringify(answer))
     assert.equal(answer.input.value().resultType, 'input_required')
@@ -138,7 +170,7 @@ describe('a modern server on a pipe', () => {
   }
 })
 
-describe('what a server asks of its client', () => {
+describe('what a server asks of its client', { concurrency: 4 }, () => {
   const asking = script('asking-server.mjs')
 
   it('goes to the only call in flight, and the reply goes back', async t => {
@@ -167,9 +199,27 @@ describe('what a server asks of its client', () => {
     const two = [toolCall('log'), toolCall('log')]
     await Promise.all(two.map(call => upstream.dispatch(call)))
 
-    assert.deepEqual(one.emitted.map(said => said.method), ['notifications/message'])
-    assert.equal(two.flatMap(call => call.emitted).length, 1, 'the second call is alone when the first has its answer')
+    assert.deepEqual(
+      one.emitted.map(said => said.method),
+      ['notifications/message'],
+    )
+    assert.equal(
+      two.flatMap(call => call.emitted).length,
+      1,
+      'the second call is alone when the first has its answer',
+    )
     assert.deepEqual(notified, [])
+  })
+
+  it('does no harm to the link where it cannot be passed on', async t => {
+    const notify = (): never => {
+      throw new Error('a plugin has a bug')
+    }
+    const { upstream, logs } = await bench(t, stdioSpec([asking]), { notify })
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('change'))), 'changed')
+
+    assert.ok(logs.some(line => line.level === 'error' && line.fields.why === 'a plugin has a bug'))
   })
 
   it('and what it says of itself reaches everyone', async t => {
@@ -177,6 +227,9 @@ describe('what a server asks of its client', () => {
 
     await upstream.dispatch(toolCall('change'))
 
-    assert.deepEqual(notified.map(said => said.method), ['notifications/tools/list_changed'])
+    assert.deepEqual(
+      notified.map(said => said.method),
+      ['notifications/tools/list_changed'],
+    )
   })
 })

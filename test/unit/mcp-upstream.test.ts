@@ -2,13 +2,35 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import type { JsonObject } from '../../src/protocol/jsonrpc.ts'
-import { Backoff } from '../../src/transport/backoff.ts'
-import { event, json, legacy, modern, peer, result, said, stream, type Heard, type Peer } from './fixtures/http-peer.ts'
-import { bench, callOf, fixture, httpSpec, script, stdioSpec, textOf, toolCall, until } from './fixtures/upstream-bench.ts'
+import {
+  event,
+  legacy,
+  modern,
+  peer,
+  result,
+  said,
+  stream,
+  type Heard,
+  type Peer,
+} from './fixtures/http-peer.ts'
+import {
+  bench,
+  callOf,
+  fixture,
+  httpSpec,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+} from './fixtures/upstream-bench.ts'
 
-const OFFERS = { tools: { listChanged: true }, prompts: {}, resources: { listChanged: true, subscribe: true } }
+const OFFERS = {
+  tools: { listChanged: true },
+  prompts: {},
+  resources: { listChanged: true, subscribe: true },
+}
 
-describe('a subscription to a modern server', () => {
+describe('a subscription to a modern server', { concurrency: 4 }, () => {
   it('is one listen for all that it offers, and its notifications come without the id of the listen', async t => {
     const { server, streams } = await listening(t, OFFERS)
     const { upstream, notified } = await bench(t, httpSpec(server.url))
@@ -17,7 +39,10 @@ describe('a subscription to a modern server', () => {
 
     streams[0]?.say({ method: 'notifications/tools/list_changed', params: {} })
     streams[0]?.say({ method: 'notifications/message', params: { data: 'not for a listen' } })
-    streams[0]?.say({ method: 'notifications/resources/updated', params: { uri: 'a:b', _meta: { other: 1 } } })
+    streams[0]?.say({
+      method: 'notifications/resources/updated',
+      params: { uri: 'a:b', _meta: { other: 1 } },
+    })
 
     await until(() => notified.length === 2, 'both are told')
     assert.deepEqual(notified, [
@@ -33,7 +58,8 @@ describe('a subscription to a modern server', () => {
     await upstream.start()
     await until(() => streams.length === 1, 'we listen')
 
-    const watch = (method: string, uri: string): Promise<unknown> => upstream.dispatch(callOf(`resources/${method}`, { uri }))
+    const watch = (method: string, uri: string): Promise<unknown> =>
+      upstream.dispatch(callOf(`resources/${method}`, { uri }))
     await Promise.all([watch('subscribe', 'a:1'), watch('subscribe', 'a:2')])
     await watch('subscribe', 'a:1')
     await watch('unsubscribe', 'a:1')
@@ -58,14 +84,20 @@ describe('a subscription to a modern server', () => {
   })
 
   it('works on a pipe, too', async t => {
-    const { upstream, notified } = await bench(t, stdioSpec([fixture('everything.ts'), '--stdio', '--era', 'modern']))
+    const { upstream, notified } = await bench(
+      t,
+      stdioSpec([fixture('everything.ts'), '--stdio', '--era', 'modern']),
+    )
     await upstream.start()
 
     await until(() => upstream.state === 'ready', 'it is ready')
     await upstream.dispatch(callOf('resources/subscribe', { uri: 'test://watched-resource' }))
     await upstream.dispatch(toolCall('test_trigger_tool_change'))
 
-    await until(() => notified.some(one => one.method === 'notifications/tools/list_changed'), 'the change is told')
+    await until(
+      () => notified.some(one => one.method === 'notifications/tools/list_changed'),
+      'the change is told',
+    )
   })
 
   it('is refused where the server offers none', async t => {
@@ -79,7 +111,7 @@ describe('a subscription to a modern server', () => {
   })
 })
 
-describe('the stream of a legacy server', () => {
+describe('the stream of a legacy server', { concurrency: 4 }, () => {
   it('brings what belongs to no request, and is opened again when it ends', async t => {
     const gets: ServerResponse[] = []
     const handle = legacy((heard, response) => result(response, heard, said('ok')))
@@ -94,11 +126,20 @@ describe('the stream of a legacy server', () => {
     gets[0]?.write(event({ method: 'notifications/tools/list_changed' }, '41'))
     gets[0]?.write(event({ id: 5, method: 'roots/list' }))
     gets[0]?.write(event({ id: 6, method: 'ping' }))
-    await until(() => server.heard.filter(one => one.message.id === 5 || one.message.id === 6).length === 2, 'both are answered')
+    await until(
+      () => server.heard.filter(one => one.message.id === 5 || one.message.id === 6).length === 2,
+      'both are answered',
+    )
     gets[0]?.end()
 
-    assert.deepEqual(notified.map(one => one.method), ['notifications/tools/list_changed'])
-    assert.deepEqual(asked.map(one => [one.ask.method, one.exchange]), [['roots/list', undefined]])
+    assert.deepEqual(
+      notified.map(one => one.method),
+      ['notifications/tools/list_changed'],
+    )
+    assert.deepEqual(
+      asked.map(one => [one.ask.method, one.exchange]),
+      [['roots/list', undefined]],
+    )
     assert.deepEqual(server.heard.find(one => one.message.id === 6)?.message.result, {})
     await until(() => gets.length === 2, 'it is open again')
     assert.equal(server.heard.filter(one => one.verb === 'GET')[1]?.headers['last-event-id'], '41')
@@ -114,7 +155,9 @@ describe('the stream of a legacy server', () => {
           response.write(event({ id: 'q', method: 'sampling/createMessage', params: { maxTokens: 1 } }))
         } else {
           response.writeHead(202).end()
-          open[0]?.response.end(event({ id: open[0].heard.message.id ?? 0, result: said(JSON.stringify(heard.message.result)) }))
+          open[0]?.response.end(
+            event({ id: open[0].heard.message.id ?? 0, result: said(JSON.stringify(heard.message.result)) }),
+          )
         }
       }),
     )
@@ -127,80 +170,6 @@ describe('the stream of a legacy server', () => {
   })
 })
 
-describe('an era that proves wrong', () => {
-  it('is found out anew when a modern server has become a legacy one', async t => {
-    const state: { handle: (heard: Heard, response: ServerResponse) => void } = { handle: modern((heard, response) => result(response, heard, { tools: [] })) }
-    const server = await peer(t, (heard, response) => state.handle(heard, response))
-    const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.start()
-    assert.equal(upstream.server?.era, 'modern')
-    const old = legacy((heard, response) => result(response, heard, { tools: [] }))
-    state.handle = (heard, response) => {
-      if (heard.headers['mcp-session-id'] === undefined && heard.message.method === 'tools/list') json(response, 400, { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'Bad Request: Server not initialized' } })
-      else old(heard, response)
-    }
-
-    assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
-
-    assert.equal(upstream.server?.era, 'legacy')
-  })
-
-  it('is found out anew when a legacy server has become a modern one', async t => {
-    const state: { handle: (heard: Heard, response: ServerResponse) => void } = { handle: legacy((heard, response) => result(response, heard, { tools: [] })) }
-    const server = await peer(t, (heard, response) => state.handle(heard, response))
-    const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.start()
-    const young = modern((heard, response) => result(response, heard, { tools: [] }))
-    state.handle = (heard, response) => {
-      if (heard.headers['mcp-method'] === undefined) json(response, 400, { jsonrpc: '2.0', id: heard.message.id ?? null, error: { code: -32020, message: 'Header mismatch' } })
-      else young(heard, response)
-    }
-
-    assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
-
-    assert.equal(upstream.server?.era, 'modern')
-  })
-
-  it('is left alone when a server only lacks a method', async t => {
-    const server = await peer(t, modern((heard, response) => json(response, 404, { jsonrpc: '2.0', id: heard.message.id, error: { code: -32601, message: 'Method not found' } })))
-    const { upstream } = await bench(t, httpSpec(server.url))
-
-    for (let round = 0; round < 3; round++) {
-      const answer = await upstream.dispatch(callOf('tools/list'))
-      assert.equal('error' in answer && answer.error.code, -32601)
-    }
-
-    assert.equal(server.of('server/discover').length, 2, 'once to start, once in doubt')
-  })
-
-  it('is remembered, so that a restarted server is not probed again', async t => {
-    const { upstream, stderr } = await bench(t, stdioSpec([script('says-methods.mjs')]))
-    await upstream.start()
-    process.kill(upstream.pid ?? assert.fail(), 'SIGKILL')
-    await until(() => upstream.state === 'failed', 'it is gone')
-    await until(() => upstream.state === 'ready', 'it is back')
-    await upstream.stop()
-
-    assert.deepEqual(stderr().filter(line => line !== 'notifications/initialized'), ['server/discover', 'initialize', 'initialize'])
-  })
-})
-
-describe('the pauses between tries', () => {
-  for (const [luck, random] of [['least', 0], ['most', 0.999]] as const) {
-    it(`grow, with the ${luck} jitter: at most six tries in ten seconds, never more than 30 s apart`, () => {
-      const backoff = new Backoff(() => random)
-      const pauses = Array.from({ length: 40 }, () => backoff.next())
-
-      let at = 0
-      const early = pauses.filter(pause => (at += pause) <= 10_000)
-      assert.ok(early.length + 1 <= 6)
-      assert.ok(pauses.every(pause => pause >= 400 && pause <= 30_000))
-      backoff.reset()
-      assert.ok(backoff.next() <= 600)
-    })
-  }
-})
-
 interface Listen {
   readonly response: ServerResponse
   readonly wanted: JsonObject
@@ -209,7 +178,10 @@ interface Listen {
 }
 
 /** A modern server that acknowledges every listen in full. */
-async function listening(t: Parameters<typeof peer>[0], capabilities: JsonObject): Promise<{ server: Peer; streams: Listen[] }> {
+async function listening(
+  t: Parameters<typeof peer>[0],
+  capabilities: JsonObject,
+): Promise<{ server: Peer; streams: Listen[] }> {
   const streams: Listen[] = []
   const server = await peer(
     t,
@@ -221,12 +193,23 @@ async function listening(t: Parameters<typeof peer>[0], capabilities: JsonObject
         isOpen: true,
         say: message => {
           const meta = message.params._meta as JsonObject | undefined
-          response.write(event({ ...message, params: { ...message.params, _meta: { ...meta, 'io.modelcontextprotocol/subscriptionId': heard.message.id } } }))
+          response.write(
+            event({
+              ...message,
+              params: {
+                ...message.params,
+                _meta: { ...meta, 'io.modelcontextprotocol/subscriptionId': heard.message.id },
+              },
+            }),
+          )
         },
       }
       streams.push(listen)
       response.on('close', () => (listen.isOpen = false))
-      listen.say({ method: 'notifications/subscriptions/acknowledged', params: { notifications: listen.wanted } })
+      listen.say({
+        method: 'notifications/subscriptions/acknowledged',
+        params: { notifications: listen.wanted },
+      })
     }, capabilities),
   )
   return { server, streams }

@@ -5,15 +5,30 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
 import { childEnvironment } from '../../src/transport/process-environment.ts'
-import { badServer, bench, fixture, isAlive, script, stdioSpec, textOf, toolCall, until } from './fixtures/upstream-bench.ts'
+import {
+  badServer,
+  bench,
+  fixture,
+  isAlive,
+  script,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+} from './fixtures/upstream-bench.ts'
 
-describe('a server process', () => {
+describe('a server process', { concurrency: 4 }, () => {
   it('gets the variables it may inherit, those that are set for it, and no others', async t => {
     const environment = { PATH: process.env.PATH, SECRET: 's', LANG: 'C' }
-    const spec = stdioSpec([fixture('sdk-v1-server.ts')], { inheritEnv: ['PATH', 'LANG', 'ABSENT'], env: { OWN: '1', LANG: 'de' } })
+    const spec = stdioSpec([fixture('sdk-v1-server.ts')], {
+      inheritEnv: ['PATH', 'LANG', 'ABSENT'],
+      env: { OWN: '1', LANG: 'de' },
+    })
     const { upstream } = await bench(t, spec, { environment })
 
-    const { env } = JSON.parse(textOf(await upstream.dispatch(toolCall('environment')))) as { env: Record<string, string> }
+    const { env } = JSON.parse(textOf(await upstream.dispatch(toolCall('environment')))) as {
+      env: Record<string, string>
+    }
 
     delete env.NODE_TEST_CONTEXT
     assert.deepEqual(env, { PATH: process.env.PATH, OWN: '1', LANG: 'de' })
@@ -22,7 +37,11 @@ describe('a server process', () => {
   it('runs in a directory relative to the configuration', async t => {
     const directory = realpathSync(mkdtempSync(path.join(tmpdir(), 'process-')))
     t.after(() => rmSync(directory, { recursive: true }))
-    const { upstream } = await bench(t, stdioSpec([fixture('sdk-v1-server.ts')], { cwd: path.basename(directory) }), { directory: path.dirname(directory) })
+    const { upstream } = await bench(
+      t,
+      stdioSpec([fixture('sdk-v1-server.ts')], { cwd: path.basename(directory) }),
+      { directory: path.dirname(directory) },
+    )
 
     const { cwd } = JSON.parse(textOf(await upstream.dispatch(toolCall('environment')))) as { cwd: string }
 
@@ -57,7 +76,7 @@ describe('a server process', () => {
   })
 })
 
-describe('stopping a server process', () => {
+describe('stopping a server process', { concurrency: 4 }, () => {
   it('ends it by the end of its stdin', async t => {
     const { upstream } = await bench(t, badServer('good'))
     await upstream.start()
@@ -115,7 +134,9 @@ describe('stopping a server process', () => {
   })
 
   it('leaves nothing when the gateway exits without stopping anything', async () => {
-    const gateway = spawn(process.execPath, [script('exits-without-stop.ts')], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const gateway = spawn(process.execPath, [script('exits-without-stop.ts')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     let output = ''
     gateway.stdout.on('data', chunk => (output += String(chunk)))
 
@@ -126,11 +147,15 @@ describe('stopping a server process', () => {
   })
 })
 
-describe('the environment of a child', () => {
+describe('the environment of a child', { concurrency: 4 }, () => {
   it('never inherits what would load code into it, unless its own configuration sets it', () => {
-    const environment = { LD_PRELOAD: '/a.so', NODE_OPTIONS: '--import x', PATH: '/bin', __proto__: null }
+    const environment = { LD_PRELOAD: '/a.so', NODE_OPTIONS: '--import x', PATH: '/bin' }
 
-    const { env, refused } = childEnvironment(environment, ['LD_PRELOAD', 'NODE_OPTIONS', 'PATH', '__proto__'], { NODE_OPTIONS: '--own' })
+    const { env, refused } = childEnvironment(
+      environment,
+      ['LD_PRELOAD', 'NODE_OPTIONS', 'PATH', '__proto__'],
+      { NODE_OPTIONS: '--own' },
+    )
 
     assert.deepEqual({ ...env }, { PATH: '/bin', NODE_OPTIONS: '--own' })
     assert.deepEqual(refused, ['LD_PRELOAD'])

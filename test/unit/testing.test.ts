@@ -6,13 +6,19 @@ const ERAS = ['modern', 'legacy'] as const
 
 for (const era of ERAS) {
   test(`a ${era} client calls, lists and reads on a test upstream`, async t => {
-    const upstream = closeAfter(t, await testUpstream({
-      pageSize: 2,
-      tools: { echo: args => String(args.text), b: () => ({ code: -32602, message: 'no' }), c: { title: 'C', run: () => ({ content: [] }) } },
-      prompts: { hello: () => 'hi' },
-      resources: { 'test://a': 'text of a' },
-      methods: { 'vendor/x': params => ({ got: params.a }) },
-    }))
+    const upstream = closeAfter(
+      t,
+      await testUpstream({
+        pageSize: 2,
+        tools: {
+          echo: args => String(args.text),
+          b: () => ({ code: -32602, message: 'no' }),
+          c: { title: 'C', run: () => ({ content: [] }) },
+        },
+        prompts: { hello: () => 'hi' },
+        resources: { 'test://a': 'text of a' },
+      }),
+    )
     const client = closeAfter(t, await testClient(upstream, { era }))
 
     const first = await client.request('tools/list')
@@ -21,25 +27,34 @@ for (const era of ERAS) {
     const second = await client.request('tools/list', { cursor: first.result?.nextCursor })
     assert.deepEqual(second.result?.tools, [{ name: 'c', inputSchema: { type: 'object' }, title: 'C' }])
 
-    assert.deepEqual((await client.request('tools/call', { name: 'echo', arguments: { text: 'x' } })).result?.content, [{ type: 'text', text: 'x' }])
-    assert.deepEqual((await client.request('tools/call', { name: 'b' })).error, { code: -32602, message: 'no' })
+    assert.deepEqual(
+      (await client.request('tools/call', { name: 'echo', arguments: { text: 'x' } })).result?.content,
+      [{ type: 'text', text: 'x' }],
+    )
+    assert.deepEqual((await client.request('tools/call', { name: 'b' })).error, {
+      code: -32602,
+      message: 'no',
+    })
     assert.equal((await client.request('tools/call', { name: 'nope' })).error?.code, -32602)
-    assert.deepEqual((await client.request('prompts/get', { name: 'hello' })).result?.messages, [{ role: 'user', content: { type: 'text', text: 'hi' } }])
+    assert.deepEqual((await client.request('prompts/get', { name: 'hello' })).result?.messages, [
+      { role: 'user', content: { type: 'text', text: 'hi' } },
+    ])
     assert.equal((await client.request('resources/read', { uri: 'test://a' }, { id: 'read' })).id, 'read')
-    assert.equal((await client.request('vendor/x', { a: 7 })).result?.got, 7)
-    assert.equal((await client.request('vendor/y')).error?.code, -32601)
     assert.equal(upstream.received('tools/call').length, 3)
   })
 
   test(`a ${era} call carries its notifications, and the stream the others`, async t => {
-    const upstream = closeAfter(t, await testUpstream({
-      tools: {
-        slow: (_args, { notify }) => {
-          notify('notifications/progress', { progressToken: 1, progress: 1 })
-          return 'done'
+    const upstream = closeAfter(
+      t,
+      await testUpstream({
+        tools: {
+          slow: (_args, { notify }) => {
+            notify('notifications/progress', { progressToken: 1, progress: 1 })
+            return 'done'
+          },
         },
-      },
-    }))
+      }),
+    )
     const client = closeAfter(t, await testClient(upstream, { era }))
     await client.listen()
     await upstream.listened()
@@ -47,7 +62,10 @@ for (const era of ERAS) {
     const reply = await client.request('tools/call', { name: 'slow' })
     const reached = upstream.notify('notifications/tools/list_changed')
 
-    assert.deepEqual(reply.notifications.map(({ method }) => method), ['notifications/progress'])
+    assert.deepEqual(
+      reply.notifications.map(({ method }) => method),
+      ['notifications/progress'],
+    )
     assert.equal(reached, 1)
     await client.notified('notifications/tools/list_changed')
   })
@@ -64,6 +82,17 @@ for (const era of ERAS) {
     assert.equal((await running.reply).isCancelled, true)
   })
 }
+
+test('a test upstream answers any method it is given', async t => {
+  const upstream = closeAfter(
+    t,
+    await testUpstream({ methods: { 'vendor/x': params => ({ got: params.a }) } }),
+  )
+  const client = closeAfter(t, await testClient(upstream))
+
+  assert.equal((await client.request('vendor/x', { a: 7 })).result?.got, 7)
+  assert.equal((await client.request('vendor/y')).error?.code, -32601)
+})
 
 test('a server of one era refuses the other', async t => {
   const old = closeAfter(t, await testUpstream({ era: 'legacy' }))

@@ -5,6 +5,9 @@ import { HEADER } from '../../protocol/names.ts'
 import type { Accepts, Refusal } from '../guard-http.ts'
 import type { SseStream, SseStreams } from '../sse-write.ts'
 
+/** Bodies above this are not worth a copy. */
+const MAX_TEXT = 0 * 1024
+
 /** Where one request's messages go: ahead of its answer, then the answer. */
 export interface Sink {
   event(message: string): void
@@ -86,7 +89,9 @@ export function sendJson(
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   const own = { 'content-type': 'application/json', 'content-length': length, 'cache-control': 'no-store' }
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers })
-  response.end(body)
+  // Head and body leave in one write where both are text; latin1 keeps the bytes as they are.
+  if (typeof body !== 'string' && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
+  else response.end(body)
 }
 
 export function sendRefusal(response: ServerResponse, refusal: Refusal, id: RpcId | null = null): void {

@@ -25,6 +25,7 @@ export class Calls {
   readonly #onError: (error: Error) => void
   #took = new Float64Array(1024)
   #count = 0
+  #answers = 0
   #isCounting = false
   #isOver = false
   #onDrained: () => void = () => undefined
@@ -48,12 +49,14 @@ export class Calls {
 
   /** One reply is in. */
   answered(message: Buffer): void {
-    const head = message.latin1Slice(0, 120)
+    const head = message.toString('latin1', 0, 120)
     const at = head.indexOf('"id":')
     const id = Number(head.slice(at + 5, at + 12))
     const started = this.#started.get(id)
-    if (started === undefined || !head.includes('"result":')) return this.#onError(new Error(`not an answer of ours: ${head}`))
+    if (started === undefined || !head.includes('"result":'))
+      return this.#onError(new Error(`not an answer of ours: ${head}`))
     this.#started.delete(id)
+    this.#answers++
     if (this.#isCounting) this.#note(performance.now() - started)
     if (this.#isOver && this.#started.size === 0) this.#onDrained()
   }
@@ -69,8 +72,8 @@ export class Calls {
 
   /** Lets requests run, counts for a while, and waits for the last of them. */
   async measure(): Promise<Measured> {
-    const { pid, warmMs, ms } = this.#cell
-    await pause(warmMs)
+    const { pid, ms } = this.#cell
+    await this.#warm()
     const before = pid === undefined ? undefined : usageOf(pid)
     const from = performance.now()
     this.#isCounting = true
@@ -82,6 +85,14 @@ export class Calls {
     return this.#summary(elapsed, before, after)
   }
 
+  async #warm(): Promise<void> {
+    const { warmMs, warmCalls } = this.#cell
+    for (let turn = 0; turn < 4; turn++) {
+      await pause(warmMs)
+      if (this.#answers >= warmCalls) return
+    }
+  }
+
   async #drain(): Promise<void> {
     this.#isOver = true
     if (this.#started.size > 0) await new Promise<void>(resolve => (this.#onDrained = resolve))
@@ -89,14 +100,18 @@ export class Calls {
 
   #summary(elapsed: number, before: Usage | undefined, after: Usage | undefined): Measured {
     const sorted = this.#took.subarray(0, this.#count).sort()
-    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+    const at = (share: number): number =>
+      sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
     return {
       calls: this.#count,
       rps: (this.#count * 1000) / elapsed,
       p50: at(0.5),
       p95: at(0.95),
       p99: at(0.99),
-      cpu: before === undefined || after === undefined ? undefined : (after.micros - before.micros) / this.#count,
+      cpu:
+        before === undefined || after === undefined
+          ? undefined
+          : (after.micros - before.micros) / this.#count,
       rss: after?.rss,
     }
   }

@@ -14,7 +14,11 @@ const sessions = new Map<string, string>()
 export async function measureHttp(url: URL, cell: Cell): Promise<Measured> {
   if (cell.ask.era === 'legacy') await openSession(url)
   // The catalog is asked for first, as clients do.
-  await post(url, headers(url, { era: cell.ask.era, method: 'tools/list' }), requestText({ era: cell.ask.era, method: 'tools/list' }).join('1'))
+  await post(
+    url,
+    headers(url, { era: cell.ask.era, method: 'tools/list' }),
+    requestText({ era: cell.ask.era, method: 'tools/list' }).join('1'),
+  )
   const sockets = await Promise.all(Array.from({ length: cell.concurrency }, () => open(url)))
   try {
     return await new Promise<Measured>((resolve, reject) => {
@@ -28,7 +32,12 @@ export async function measureHttp(url: URL, cell: Cell): Promise<Measured> {
   }
 }
 
-function keepBusy(socket: Socket, calls: Calls, [before, after]: readonly [string, string], fail: (error: Error) => void): void {
+function keepBusy(
+  socket: Socket,
+  calls: Calls,
+  [before, after]: readonly [string, string],
+  fail: (error: Error) => void,
+): void {
   const send = (): void => {
     const id = calls.next()
     if (id !== undefined) socket.write(before + String(id) + after, 'latin1')
@@ -52,8 +61,13 @@ function wireText(url: URL, ask: Ask): readonly [string, string] {
 }
 
 function headers(url: URL, { era, method, tool }: Ask): Record<string, string> {
-  if (era === 'legacy') return { 'mcp-protocol-version': LEGACY, 'mcp-session-id': sessions.get(url.href) ?? '' }
-  return { 'mcp-protocol-version': MODERN, 'mcp-method': method, ...(tool === undefined ? {} : { 'mcp-name': tool }) }
+  if (era === 'legacy')
+    return { 'mcp-protocol-version': LEGACY, 'mcp-session-id': sessions.get(url.href) ?? '' }
+  return {
+    'mcp-protocol-version': MODERN,
+    'mcp-method': method,
+    ...(tool === undefined ? {} : { 'mcp-name': tool }),
+  }
 }
 
 function headText(url: URL, own: Readonly<Record<string, string>>, length: number): string {
@@ -76,7 +90,11 @@ async function open(url: URL): Promise<Socket> {
 
 async function openSession(url: URL): Promise<void> {
   if (sessions.has(url.href)) return
-  const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo: { name: 'bench', version: '1.0.0' } }
+  const params = {
+    protocolVersion: LEGACY,
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1.0.0' },
+  }
   const head = await post(url, {}, JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params }))
   const id = /\r\nmcp-session-id: *([^\r\n]+)/i.exec(head)?.[1]
   if (id === undefined) throw new Error(`no session was opened:\n${head}`)

@@ -13,7 +13,10 @@ process.on('exit', () => {
 
 async function obey(order: Order): Promise<void> {
   try {
-    say({ id: order.id, ...('start' in order ? { pid: await start(order.start) } : { measured: await measure(order.cell) }) })
+    say({
+      id: order.id,
+      ...('start' in order ? { pid: await start(order.start) } : { measured: await measure(order.cell) }),
+    })
   } catch (error) {
     say({ id: order.id, error: error instanceof Error ? error.message : String(error) })
   }
@@ -23,8 +26,8 @@ function say(report: Report): void {
   process.send?.(report)
 }
 
-async function start({ name, file, args }: { name: string; file: string; args: readonly string[] }): Promise<number | undefined> {
-  const started = new StdioProcess(file, args)
+async function start({ name, args }: { name: string; args: readonly string[] }): Promise<number | undefined> {
+  const started = new StdioProcess(args)
   processes.set(name, started)
   await started.initialize()
   return started.pid

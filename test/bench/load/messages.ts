@@ -17,8 +17,9 @@ export interface Cell {
   readonly target: Target
   readonly ask: Ask
   readonly concurrency: number
-  /** Not counted: processes get warm, and connections open. */
+  /** Not counted: processes get warm. At least this long, and up to four times that for so many calls. */
   readonly warmMs: number
+  readonly warmCalls: number
   readonly ms: number
   /** Whose processor time is measured. */
   readonly pid: number | undefined
@@ -37,7 +38,12 @@ export interface Measured {
 }
 
 export type Order =
-  | { readonly id: number; readonly start: { readonly name: string; readonly file: string; readonly args: readonly string[] } }
+  | { readonly id: number; readonly start: { readonly name: string; readonly args: readonly string[] } }
   | { readonly id: number; readonly cell: Cell }
 
-export type Report = { readonly id: number; readonly pid?: number; readonly measured?: Measured; readonly error?: string }
+export type Report = {
+  readonly id: number
+  readonly pid?: number
+  readonly measured?: Measured
+  readonly error?: string
+}

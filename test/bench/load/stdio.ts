@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import type { Readable, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { Lines } from '../peers/lines.ts'
 import { Calls, requestText } from './calls.ts'
 import type { Cell, Measured } from './messages.ts'
@@ -12,8 +12,9 @@ export class StdioProcess {
   #onChunkEnd: () => void = () => undefined
   #stderr = ''
 
-  constructor(file: string, args: readonly string[]) {
-    const child = spawn(process.execPath, [file, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
+  /** Runs Node with `args`. */
+  constructor(args: readonly string[]) {
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
     this.#child = child
     this.#input = child.stdin
     const lines = new Lines(line => this.#onLine(line))
@@ -21,7 +22,10 @@ export class StdioProcess {
       lines.push(chunk)
       this.#onChunkEnd()
     })
-    ;(child.stderr as Readable).on('data', (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-4000)))
+    child.stderr.on(
+      'data',
+      (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-4000)),
+    )
     child.stdin.on('error', () => undefined)
   }
 
@@ -30,7 +34,11 @@ export class StdioProcess {
   }
 
   async initialize(): Promise<void> {
-    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1.0.0' } }
+    const params = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'bench', version: '1.0.0' },
+    }
     await this.#ask({ jsonrpc: '2.0', id: 'hello', method: 'initialize', params })
     this.#input.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     await this.#ask({ jsonrpc: '2.0', id: 'list', method: 'tools/list' })

@@ -28,7 +28,9 @@ function fromProc(pid: number): Usage | undefined {
 function scheduled(pid: number): number | undefined {
   try {
     const threads = readdirSync(`/proc/${pid}/task`)
-    const nanos = threads.map(thread => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]))
+    const nanos = threads.map(thread =>
+      Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]),
+    )
     return nanos.reduce((sum, value) => sum + value, 0) / 1000
   } catch {
     return undefined
@@ -45,7 +47,11 @@ function ticked(pid: number): number {
 
 function fromPs(pid: number): Usage | undefined {
   try {
-    const [time = '', rss = ''] = execFileSync('ps', ['-o', 'time=,rss=', '-p', String(pid)], { encoding: 'utf8' }).trim().split(/\s+/)
+    const [time = '', rss = ''] = execFileSync('ps', ['-o', 'time=,rss=', '-p', String(pid)], {
+      encoding: 'utf8',
+    })
+      .trim()
+      .split(/\s+/)
     const seconds = time.split(/[:-]/).reduce((sum, part) => sum * 60 + Number(part), 0)
     return { micros: seconds * 1e6, rss: Number(rss) / 1024 }
   } catch {

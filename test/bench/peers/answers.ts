@@ -5,10 +5,16 @@ export const TOOL_BYTES: Readonly<Record<string, number>> = { small: 20, kb10: 1
 
 type Era = 'legacy' | 'modern'
 
+interface Params {
+  readonly name?: string
+  readonly protocolVersion?: string
+  readonly _meta?: Readonly<Record<string, unknown>>
+}
+
 interface Request {
   readonly id?: number | string
   readonly method?: string
-  readonly params?: { readonly name?: string; readonly protocolVersion?: string; readonly _meta?: Record<string, unknown> }
+  readonly params?: Params
 }
 
 const VERSION = 'io.modelcontextprotocol/protocolVersion'
@@ -41,14 +47,17 @@ export class Answers {
     return result === undefined ? head + UNKNOWN_METHOD : `${head},"result":${result}}`
   }
 
-  #result({ method, params }: Request): string | undefined {
-    const era = params?._meta?.[VERSION] === undefined ? 'legacy' : 'modern'
-    if (method === 'tools/call') return this.#calls.get(`${era} ${params?.name ?? ''}`)
-    if (method === 'tools/list') return this.#lists[era]
+  #result({ method, params = {} }: Request): string | undefined {
+    if (method === 'tools/call') return this.#calls.get(`${eraOf(params)} ${params.name ?? ''}`)
+    if (method === 'tools/list') return this.#lists[eraOf(params)]
     if (method === 'ping') return '{}'
-    if (method === 'initialize') return initialized(params?.protocolVersion)
+    if (method === 'initialize') return initialized(params.protocolVersion)
     return method === 'server/discover' ? DISCOVERED : undefined
   }
+}
+
+function eraOf({ _meta }: Params): Era {
+  return _meta?.[VERSION] === undefined ? 'legacy' : 'modern'
 }
 
 function initialized(protocolVersion = '2025-11-25'): string {
@@ -76,7 +85,9 @@ function text(bytes: number): string {
 }
 
 function toolList(count: number, group: string): object[] {
-  const tools = Array.from({ length: count }, (_, index) => tool(`${group}tool_${String(index).padStart(3, '0')}`))
+  const tools = Array.from({ length: count }, (_, index) =>
+    tool(`${group}tool_${String(index).padStart(3, '0')}`),
+  )
   return [...Object.keys(TOOL_BYTES).map(tool), ...tools].slice(0, Math.max(count, 3))
 }
 
@@ -85,7 +96,8 @@ function tool(name: string): object {
   return {
     name,
     title: `The tool ${name}`,
-    description: `Does what ${name} does. ${'It explains itself at some length, as tools do. '.repeat(6)}`.trim(),
+    description:
+      `Does what ${name} does. ${'It explains itself at some length, as tools do. '.repeat(6)}`.trim(),
     inputSchema: {
       type: 'object',
       properties: {

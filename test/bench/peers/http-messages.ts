@@ -35,9 +35,10 @@ export class HttpMessages {
     const all = this.#join()
     const end = all.indexOf(HEAD_END)
     if (end < 0) return false
-    this.#head = all.latin1Slice(0, end)
+    this.#head = all.toString('latin1', 0, end)
     this.#length = Number(LENGTH.exec(this.#head)?.[1] ?? 0)
-    if (/\r\ntransfer-encoding:/i.test(this.#head)) throw new Error(`chunked, which the bench cannot read:\n${this.#head}`)
+    if (/\r\ntransfer-encoding:/i.test(this.#head))
+      throw new Error(`chunked, which the bench cannot read:\n${this.#head}`)
     this.#rest(all.subarray(end + 4))
     return true
   }

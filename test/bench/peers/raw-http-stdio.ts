@@ -9,10 +9,14 @@ const waiting = new Map<string, ServerResponse>()
 const ID = /"id":(\d+|"[^"]*")/
 
 const replies = new Lines(line => {
-  const id = ID.exec(line.latin1Slice(0, 100))?.[1] ?? ''
+  const id = ID.exec(line.toString('latin1', 0, 100))?.[1] ?? ''
   const response = waiting.get(id)
   waiting.delete(id)
-  response?.writeHead(200, { 'content-type': 'application/json', 'content-length': line.length, 'mcp-session-id': 'bench' })
+  response?.writeHead(200, {
+    'content-type': 'application/json',
+    'content-length': line.length,
+    'mcp-session-id': 'bench',
+  })
   response?.end(line)
 })
 child.stdout.on('data', (chunk: Buffer) => replies.push(chunk))

@@ -30,7 +30,7 @@ function respond(head: string, body: Buffer): string {
 
 const server = createServer({ noDelay: true }, socket => {
   const messages = new HttpMessages((head, body) => socket.write(respond(head, body), 'latin1'))
-  socket.on('data', chunk => messages.push(chunk as Buffer))
+  socket.on('data', chunk => messages.push(chunk))
   socket.on('error', () => socket.destroy())
 })
 server.listen(0, '127.0.0.1', () => {

@@ -3,7 +3,9 @@ import type { TestContext, TestTool } from '../../../src/testing/index.ts'
 import type { Deed, DeedObject } from './transcript.ts'
 
 /** The functions that a script of deeds describes. */
-export function deeds(script: Readonly<Record<string, Deed>> | undefined): Record<string, TestTool> | undefined {
+export function deeds(
+  script: Readonly<Record<string, Deed>> | undefined,
+): Record<string, TestTool> | undefined {
   if (script === undefined) return undefined
   // Object.fromEntries, as names such as __proto__ must become members like any other.
   return Object.fromEntries(Object.entries(script).map(([name, deed]) => [name, tool(deed)]))
@@ -15,8 +17,10 @@ function tool(deed: Deed): TestTool {
 }
 
 async function perform(deed: DeedObject, { params, signal, notify }: TestContext): Promise<unknown> {
-  for (const { method, params: notified } of deed.notify ?? []) notify(method, { ...notified, ...tokenOf(params) })
-  if (deed.hangs === true) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+  for (const { method, params: notified } of deed.notify ?? [])
+    notify(method, { ...notified, ...tokenOf(params) })
+  if (deed.hangs === true)
+    await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
   if (deed.echo === true) return { content: [], echo: params }
   return deed.error ?? deed.result ?? 'done'
 }

@@ -1,6 +1,13 @@
 import { join } from 'node:path'
 import { loadConfig } from '../../../src/config/index.ts'
-import { testClient, testGateway, testUpstream, type TestClient, type TestGateway, type TestUpstream } from '../../../src/testing/index.ts'
+import {
+  testClient,
+  testGateway,
+  testUpstream,
+  type TestClient,
+  type TestGateway,
+  type TestUpstream,
+} from '../../../src/testing/index.ts'
 import { deeds } from './deeds.ts'
 import { perform } from './steps.ts'
 import type { EraName, Step, Transcript, UpstreamScript } from './transcript.ts'
@@ -14,7 +21,12 @@ export interface Stage {
 }
 
 /** Plays a transcript against the real gateway, with `gateway.yaml` of its folder. `${WEB_URL}` is the upstream `web`. */
-export async function play(folder: string, transcript: Transcript, clientEra: EraName, upstreamEra: EraName): Promise<void> {
+export async function play(
+  folder: string,
+  transcript: Transcript,
+  clientEra: EraName,
+  upstreamEra: EraName,
+): Promise<void> {
   const open: AsyncDisposable[] = []
   try {
     const stage = await setStage(folder, transcript, clientEra, upstreamEra, open)
@@ -28,12 +40,21 @@ export async function play(folder: string, transcript: Transcript, clientEra: Er
 }
 
 /** Starts everything; what must be closed again is added to `open`. */
-async function setStage(folder: string, transcript: Transcript, clientEra: EraName, upstreamEra: EraName, open: AsyncDisposable[]): Promise<Stage> {
+async function setStage(
+  folder: string,
+  transcript: Transcript,
+  clientEra: EraName,
+  upstreamEra: EraName,
+  open: AsyncDisposable[],
+): Promise<Stage> {
   const upstreams = new Map<string, TestUpstream>()
-  for (const [name, script] of Object.entries(transcript.upstreams)) upstreams.set(name, await upstreamOf(script, upstreamEra))
+  for (const [name, script] of Object.entries(transcript.upstreams))
+    upstreams.set(name, await upstreamOf(script, upstreamEra))
   open.push(...upstreams.values())
 
-  const environment = Object.fromEntries([...upstreams].map(([name, { url }]) => [`${name.toUpperCase()}_URL`, url]))
+  const environment = Object.fromEntries(
+    [...upstreams].map(([name, { url }]) => [`${name.toUpperCase()}_URL`, url]),
+  )
   const config = await loadConfig({ file: join(folder, 'gateway.yaml'), cwd: folder, environment })
   const gateway = await testGateway({ config })
   open.push(gateway)
@@ -56,7 +77,13 @@ function isMeant({ when }: Step, clientEra: EraName, upstreamEra: EraName): bool
 
 async function upstreamOf(script: UpstreamScript, era: EraName): Promise<TestUpstream> {
   const { tools, prompts, methods, down, ...rest } = script
-  const upstream = await testUpstream({ era, ...rest, tools: deeds(tools), prompts: deeds(prompts), methods: deeds(methods) })
+  const upstream = await testUpstream({
+    era,
+    ...rest,
+    tools: deeds(tools),
+    prompts: deeds(prompts),
+    methods: deeds(methods),
+  })
   if (down === true) await upstream.stop()
   return upstream
 }

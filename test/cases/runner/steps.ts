@@ -16,7 +16,10 @@ const ACTS: readonly (readonly [keyof Step, Act])[] = [
   ['request', request],
   ['raw', raw],
   ['listen', async (step, stage) => (await stage.client(step.client)).listen()],
-  ['notified', async (step, stage) => void (await (await stage.client(step.client)).notified(step.notified ?? ''))],
+  [
+    'notified',
+    async (step, stage) => void (await (await stage.client(step.client)).notified(step.notified ?? '')),
+  ],
   ['calls', calls],
   ['counts', counts],
   ['cancelled', async (step, stage) => (await upstream(step, stage).next(step.cancelled ?? '')).cancelled()],
@@ -37,7 +40,10 @@ export async function perform(step: Step, stage: Stage, where: string): Promise<
 async function request(step: Step, stage: Stage, where: string): Promise<void> {
   const client = await stage.client(step.client)
   if (step.allPages === true) return allPages(step, client, where)
-  const running = client.start(step.request ?? '', step.params, { headers: step.headers, ...(step.as === undefined ? {} : { id: step.as }) })
+  const running = client.start(step.request ?? '', step.params, {
+    headers: step.headers,
+    ...(step.as === undefined ? {} : { id: step.as }),
+  })
   if (step.cancel === true) {
     await upstream(step, stage).next(step.request ?? '')
     await running.cancel()
@@ -67,29 +73,38 @@ async function raw(step: Step, stage: Stage, where: string): Promise<void> {
 
 function assertReply(reply: Reply, expected: Step, where: string): void {
   const seen = `${where}: ${JSON.stringify(reply.error ?? reply.result)}`
-  if (expected.error === undefined && expected.status === undefined) assert.equal(reply.error, undefined, seen)
+  if (expected.error === undefined && expected.status === undefined)
+    assert.equal(reply.error, undefined, seen)
   if (expected.result !== undefined) assertMatches(reply.result, expected.result, `${where} result`)
   if (expected.error !== undefined) assertMatches(reply.error, expected.error, `${where} error`)
   if (expected.status !== undefined) assert.equal(reply.status, expected.status, seen)
   if (expected.id !== undefined) assert.strictEqual(reply.id, expected.id, `${where} id`)
-  if (expected.notifications !== undefined) assertMatches(reply.notifications, expected.notifications, `${where} notifications`)
+  if (expected.notifications !== undefined)
+    assertMatches(reply.notifications, expected.notifications, `${where} notifications`)
   if (expected.names !== undefined) assert.deepEqual(namesOf(reply.result), expected.names, where)
 }
 
 function namesOf(result: JsonObject | undefined): unknown[] {
   const list = result?.tools ?? result?.prompts ?? result?.resources ?? result?.resourceTemplates ?? []
-  return (list as JsonObject[]).map(entry => (result?.resources === undefined ? (entry.uriTemplate ?? entry.name) : entry.uri))
+  return (list as JsonObject[]).map(entry =>
+    result?.resources === undefined ? (entry.uriTemplate ?? entry.name) : entry.uri,
+  )
 }
 
 function calls(step: Step, stage: Stage, where: string): void {
   for (const [method, expected] of Object.entries(step.calls ?? {})) {
-    const got = upstream(step, stage).received(method).map(({ params, headers }) => ({ params, headers }))
+    const got = upstream(step, stage)
+      .received(method)
+      .map(({ params, headers }) => ({ params, headers }))
     assertMatches(got, expected, `${where} ${method} at ${step.upstream ?? ''}`)
   }
 }
 
 function counts(step: Step, stage: Stage, where: string): void {
-  const got = Object.keys(step.counts ?? {}).map(method => [method, upstream(step, stage).received(method).length])
+  const got = Object.keys(step.counts ?? {}).map(method => [
+    method,
+    upstream(step, stage).received(method).length,
+  ])
   assert.deepEqual(Object.fromEntries(got), step.counts, `${where} at ${step.upstream ?? ''}`)
 }
 
@@ -110,13 +125,17 @@ function replace<T>(map: Map<string, T>, entries: Readonly<Record<string, T>>): 
 
 async function state(step: Step, stage: Stage, where: string): Promise<void> {
   const handle = stage.gateway.gateway.upstreams.get(step.upstream ?? '')
-  await eventually(() => handle?.status().state === step.state, () => `${where}: ${step.upstream ?? ''} is ${JSON.stringify(handle?.status())}`)
+  await eventually(
+    () => handle?.status().state === step.state,
+    () => `${where}: ${step.upstream ?? ''} is ${JSON.stringify(handle?.status())}`,
+  )
 }
 
 async function log(step: Step, stage: Stage, where: string): Promise<void> {
   await eventually(
     () => stage.gateway.log.some(line => matches(line, step.log)),
-    () => `${where}: no such line in the log:\n${stage.gateway.log.map(line => JSON.stringify(line)).join('\n')}`,
+    () =>
+      `${where}: no such line in the log:\n${stage.gateway.log.map(line => JSON.stringify(line)).join('\n')}`,
   )
 }
 
@@ -130,6 +149,9 @@ async function eventually(holds: () => boolean, what: () => string): Promise<voi
 
 function upstream(step: Pick<Step, 'upstream'>, stage: Stage): TestUpstream {
   const found = stage.upstreams.get(step.upstream ?? '')
-  assert.ok(found !== undefined, `the transcript names no upstream, or one that is not there: ${step.upstream ?? ''}`)
+  assert.ok(
+    found !== undefined,
+    `the transcript names no upstream, or one that is not there: ${step.upstream ?? ''}`,
+  )
   return found
 }

@@ -87,7 +87,9 @@ export interface Transcript {
   /** Eras of clients and upstreams to run it with; default both. */
   readonly clientEras?: readonly EraName[]
   readonly upstreamEras?: readonly EraName[]
-  readonly clients?: Readonly<Record<string, { readonly info?: { readonly name: string; readonly version: string } }>>
+  readonly clients?: Readonly<
+    Record<string, { readonly info?: { readonly name: string; readonly version: string } }>
+  >
   readonly upstreams: Readonly<Record<string, UpstreamScript>>
   readonly steps: readonly Step[]
 }

@@ -4,7 +4,10 @@ import { cache } from '../../../plugins/cache/index.ts'
 import type { Answer, Call } from '../../../src/core/ports.ts'
 import { callOf, exchangeOf, HandClock, install, resultOf, sessionOf, soon, wrapped } from './install.ts'
 
-async function upstreamBehindCache(answer: (call: Call) => Answer | Promise<Answer> = () => resultOf({ tools: [] }), lists = '5m') {
+async function upstreamBehindCache(
+  answer: (call: Call) => Answer | Promise<Answer> = () => resultOf({ tools: [] }),
+  lists = '5m',
+) {
   const clock = new HandClock()
   const hooks = await install(cache, { lists }, undefined, clock)
   const calls: Call[] = []
@@ -55,15 +58,22 @@ test('cursor, principal and headers each have a list of their own; _meta has not
   await dispatch(list({ _meta: { progressToken: 7 } }))
   await dispatch(list({ cursor: '2' }))
   await dispatch(withHeader)
-  await dispatch(callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('c', 'ann'))))
-  await dispatch(callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('d', 'ann'))))
+  await dispatch(
+    callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('c', 'ann'))),
+  )
+  await dispatch(
+    callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('d', 'ann'))),
+  )
 
   assert.equal(calls.length, 4)
 })
 
 test('a list that a modern server calls public is shared between principals', async () => {
-  const { calls, dispatch } = await upstreamBehindCache(() => resultOf({ tools: [], ttlMs: 60_000, cacheScope: 'public' }, 'modern'))
-  const as = (subject: string) => callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('c', subject)))
+  const { calls, dispatch } = await upstreamBehindCache(() =>
+    resultOf({ tools: [], ttlMs: 60_000, cacheScope: 'public' }, 'modern'),
+  )
+  const as = (subject: string) =>
+    callOf('web', 'tools/list', undefined, exchangeOf('tools/list', undefined, sessionOf('c', subject)))
 
   await dispatch(as('ann'))
   await dispatch(as('bob'))
@@ -73,7 +83,9 @@ test('a list that a modern server calls public is shared between principals', as
 
 test("a modern server's own time is honoured up to ours, and 0 keeps nothing", async () => {
   let ttlMs = 1000
-  const { clock, calls, dispatch } = await upstreamBehindCache(() => resultOf({ tools: [], ttlMs, cacheScope: 'private' }, 'modern'))
+  const { clock, calls, dispatch } = await upstreamBehindCache(() =>
+    resultOf({ tools: [], ttlMs, cacheScope: 'private' }, 'modern'),
+  )
 
   await dispatch(list())
   clock.pass(999)
@@ -122,7 +134,9 @@ test('who joined a call asks anew when the one who made it gave up', async () =>
 
 test('an error is never kept, and reaches all who wait', async () => {
   let fails = true
-  const { calls, dispatch } = await upstreamBehindCache(() => (fails ? { error: { code: -32603, message: 'no' } } : resultOf({ tools: [] })))
+  const { calls, dispatch } = await upstreamBehindCache(() =>
+    fails ? { error: { code: -32603, message: 'no' } } : resultOf({ tools: [] }),
+  )
 
   assert.ok('error' in (await dispatch(list())))
   fails = false
@@ -136,7 +150,10 @@ test('list_changed of an upstream forgets that list only, and what was under way
   const answers: (Answer | Promise<Answer>)[] = [promise, resultOf({ tools: [] }), resultOf({ prompts: [] })]
   const { hooks, calls, dispatch } = await upstreamBehindCache(() => answers.shift() as Answer)
   const changed = (upstream: string, lane: 'client' | 'upstream' = 'client') =>
-    hooks.runner('notification', 'notifications/tools/list_changed')?.({ method: 'notifications/tools/list_changed', params: undefined }, { lane, upstream, exchange: undefined })
+    hooks.runner('notification', 'notifications/tools/list_changed')?.(
+      { method: 'notifications/tools/list_changed', params: undefined },
+      { lane, upstream, exchange: undefined },
+    )
 
   const underWay = dispatch(list())
   await soon()

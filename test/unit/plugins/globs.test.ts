@@ -18,7 +18,11 @@ const ROWS: readonly [pattern: string | string[], yes: string[], no: string[]][]
   ['\\*\\{a,b\\}', ['*{a,b}'], ['x{a,b}', '*a']],
   ['a.b+(c)|^$', ['a.b+(c)|^$'], ['axb+(c)|^$', 'a.bbc']],
   ['!x', ['!x'], ['x', 'y']],
-  [['a', 'b*'], ['a', 'bc'], ['c', 'ab']],
+  [
+    ['a', 'b*'],
+    ['a', 'bc'],
+    ['c', 'ab'],
+  ],
   [[], [], ['', 'a', '*']],
 ]
 
@@ -26,8 +30,10 @@ test('a glob matches names and URIs as a whole, and nothing that only looks like
   for (const [pattern, yes, no] of ROWS) {
     const matches = globs(pattern)
 
-    for (const text of yes) assert.ok(matches(text), `${String(pattern)} should match ${JSON.stringify(text)}`)
-    for (const text of no) assert.ok(!matches(text), `${String(pattern)} should not match ${JSON.stringify(text)}`)
+    for (const text of yes)
+      assert.ok(matches(text), `${String(pattern)} should match ${JSON.stringify(text)}`)
+    for (const text of no)
+      assert.ok(!matches(text), `${String(pattern)} should not match ${JSON.stringify(text)}`)
   }
 })
 

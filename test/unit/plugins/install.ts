@@ -38,7 +38,13 @@ export class HandClock implements Clock {
   }
 }
 
-export const SILENT: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, child: () => SILENT }
+export const SILENT: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => SILENT,
+}
 
 /** A configuration of which the plugin under test reads only what is given. */
 export function configOf(partial: JsonObject): Config {
@@ -46,7 +52,12 @@ export function configOf(partial: JsonObject): Config {
 }
 
 /** Sets one plugin up on real hooks. */
-export async function install<O>(plugin: Plugin<O>, options: O, config: Config = configOf({}), clock: Clock = new HandClock()): Promise<Hooks> {
+export async function install<O>(
+  plugin: Plugin<O>,
+  options: O,
+  config: Config = configOf({}),
+  clock: Clock = new HandClock(),
+): Promise<Hooks> {
   const hooks = new Hooks(error => {
     throw error
   })
@@ -56,7 +67,9 @@ export async function install<O>(plugin: Plugin<O>, options: O, config: Config =
   return hooks
 }
 
-function byOwner<K extends object, T>(init: (owner: K) => T): { get(owner: K): T; set(owner: K, value: T): void } {
+function byOwner<K extends object, T>(
+  init: (owner: K) => T,
+): { get(owner: K): T; set(owner: K, value: T): void } {
   const values = new Map<K, T>()
   return {
     get: owner => {
@@ -72,21 +85,42 @@ export function sessionOf(client = 'tester', subject?: string, era: 'modern' | '
     id: 's',
     listener: 'test',
     principal: subject === undefined ? ANONYMOUS : { ...ANONYMOUS, subject },
-    client: { info: { name: client, version: '1' }, capabilities: {}, version: era === 'modern' ? '2026-07-28' : '2025-11-25', era, logLevel: undefined },
+    client: {
+      info: { name: client, version: '1' },
+      capabilities: {},
+      version: era === 'modern' ? '2026-07-28' : '2025-11-25',
+      era,
+      logLevel: undefined,
+    },
     notify: () => false,
   })
 }
 
-export function exchangeOf(method: string, params?: JsonObject, session: Session = sessionOf()): RoadExchange {
+export function exchangeOf(
+  method: string,
+  params?: JsonObject,
+  session: Session = sessionOf(),
+): RoadExchange {
   const emit = (): void => undefined
   return new RoadExchange(1, session, { method, params, emit }, emit, 0)
 }
 
-export function callOf(upstream: string, method: string, params?: JsonObject, exchange: RoadExchange = exchangeOf(method, params)): RoadCall {
+export function callOf(
+  upstream: string,
+  method: string,
+  params?: JsonObject,
+  exchange: RoadExchange = exchangeOf(method, params),
+): RoadCall {
   return new RoadCall(upstream, method, params, exchange)
 }
 
-export function entryOf(kind: Kind, upstream: string, original: string, prefix = `${upstream}__`, value: JsonObject = {}): CatalogEntry {
+export function entryOf(
+  kind: Kind,
+  upstream: string,
+  original: string,
+  prefix = `${upstream}__`,
+  value: JsonObject = {},
+): CatalogEntry {
   return { kind, upstream, original, exposed: prefix + original, value: { name: original, ...value } }
 }
 

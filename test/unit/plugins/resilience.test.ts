@@ -4,7 +4,10 @@ import { resilience } from '../../../plugins/resilience/index.ts'
 import type { Answer } from '../../../src/core/ports.ts'
 import { callOf, exchangeOf, HandClock, install, resultOf, wrapped } from './install.ts'
 
-async function upstreamWithDeadline(spec: Record<string, unknown>, answer: () => Promise<Answer> = () => new Promise(() => undefined)) {
+async function upstreamWithDeadline(
+  spec: Record<string, unknown>,
+  answer: () => Promise<Answer> = () => new Promise(() => undefined),
+) {
   const clock = new HandClock()
   const hooks = await install(resilience, undefined, undefined, clock)
   return { clock, dispatch: wrapped(hooks, 'web', answer, spec) }
@@ -22,13 +25,19 @@ test('a call that takes too long fails with GW_TIMEOUT and is given up toward th
   assert.deepEqual(reasons, [])
   clock.pass(1)
 
-  await assert.rejects(answer, { code: 'GW_TIMEOUT', message: /"web" did not answer tools\/call within 30000 ms/ })
+  await assert.rejects(answer, {
+    code: 'GW_TIMEOUT',
+    message: /"web" did not answer tools\/call within 30000 ms/,
+  })
   assert.deepEqual(reasons, ['no answer within 30000 ms'])
   assert.equal(exchange.cancelled, false)
 })
 
 test('a tool may have a time of its own, by its own name', async () => {
-  const { clock, dispatch } = await upstreamWithDeadline({ timeout: '30s', tools: { timeout: { slow: '5m', constructor: 1 } } })
+  const { clock, dispatch } = await upstreamWithDeadline({
+    timeout: '30s',
+    tools: { timeout: { slow: '5m', constructor: 1 } },
+  })
 
   const slow = dispatch(callOf('web', 'tools/call', { name: 'slow' }))
   const prompt = dispatch(callOf('web', 'prompts/get', { name: 'slow' }))
@@ -50,7 +59,9 @@ test('an answer in time disarms the deadline', async () => {
 })
 
 test('what goes wrong below the deadline comes up as it is', async () => {
-  const { clock, dispatch } = await upstreamWithDeadline({ timeout: 10 }, () => Promise.reject(new Error('broken pipe')))
+  const { clock, dispatch } = await upstreamWithDeadline({ timeout: 10 }, () =>
+    Promise.reject(new Error('broken pipe')),
+  )
 
   await assert.rejects(dispatch(callOf('web', 'tools/call', { name: 'x' })), /broken pipe/)
   assert.equal(clock.armed, 0)

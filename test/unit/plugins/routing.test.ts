@@ -7,14 +7,18 @@ import { configOf, exchangeOf, install, sessionOf } from './install.ts'
 
 type Routes = NonNullable<Config['routes']>
 
-const UPSTREAMS = { upstreams: { web: {}, bare: { prefix: '' }, db: { prefix: 'd.', tools: { rename: { query: 'ask' } } } } }
+const UPSTREAMS = {
+  upstreams: { web: {}, bare: { prefix: '' }, db: { prefix: 'd.', tools: { rename: { query: 'ask' } } } },
+}
 
 async function router(routes: Routes, more: JsonObject = {}) {
   const hooks = await install(routing, routes, configOf({ ...UPSTREAMS, routes, ...more }))
   return {
     hooks,
-    route: (method: string, params?: JsonObject, session = sessionOf()): Route | undefined | void => hooks.runner('route', method)?.(exchangeOf(method, params, session)),
-    request: async (method: string, params?: JsonObject, session = sessionOf()) => hooks.runner('request', method)?.(exchangeOf(method, params, session)),
+    route: (method: string, params?: JsonObject, session = sessionOf()): Route | undefined | void =>
+      hooks.runner('route', method)?.(exchangeOf(method, params, session)),
+    request: async (method: string, params?: JsonObject, session = sessionOf()) =>
+      hooks.runner('request', method)?.(exchangeOf(method, params, session)),
   }
 }
 
@@ -26,16 +30,26 @@ test('a name that matches goes to the upstream under the name it knows', async (
     upstream: 'web',
     params: { name: 'db_query', arguments: { a: 1 } },
   })
-  assert.deepEqual(route('tools/call', { name: 'web__search' }), { to: 'one', upstream: 'web', params: { name: 'search' } })
+  assert.deepEqual(route('tools/call', { name: 'web__search' }), {
+    to: 'one',
+    upstream: 'web',
+    params: { name: 'search' },
+  })
   assert.equal(route('tools/call', { name: 'other' }), undefined)
   assert.equal(route('prompts/get', { name: 'db_query' }), undefined)
 })
 
 test('renames are undone on the way, first those of filters, then those of the upstream', async () => {
-  const { route } = await router([{ match: { tool: '*' }, to: 'db' }], { filters: { tools: { rename: { 'd.ask': 'question' } } } })
+  const { route } = await router([{ match: { tool: '*' }, to: 'db' }], {
+    filters: { tools: { rename: { 'd.ask': 'question' } } },
+  })
 
   for (const name of ['question', 'd.ask', 'ask', 'query', 'd.query']) {
-    assert.deepEqual(route('tools/call', { name }), { to: 'one', upstream: 'db', params: { name: 'query' } }, name)
+    assert.deepEqual(
+      route('tools/call', { name }),
+      { to: 'one', upstream: 'db', params: { name: 'query' } },
+      name,
+    )
   }
 })
 
@@ -56,8 +70,11 @@ test('the first rule that matches wins', async () => {
 })
 
 test('all conditions of a rule must hold', async () => {
-  const { route } = await router([{ match: { tool: 'x', client: 'claude*', principal: ['ann', 'bob'] }, to: 'web' }])
-  const call = (client: string, subject?: string) => route('tools/call', { name: 'x' }, sessionOf(client, subject))
+  const { route } = await router([
+    { match: { tool: 'x', client: 'claude*', principal: ['ann', 'bob'] }, to: 'web' },
+  ])
+  const call = (client: string, subject?: string) =>
+    route('tools/call', { name: 'x' }, sessionOf(client, subject))
 
   assert.notEqual(call('claude-code', 'ann'), undefined)
   assert.equal(call('claude-code'), undefined)
@@ -67,7 +84,11 @@ test('all conditions of a rule must hold', async () => {
 test('an unknown method goes where a rule says, with its parameters as they are', async () => {
   const { route, hooks } = await router([{ match: { method: 'vendor/*' }, to: 'web' }])
 
-  assert.deepEqual(route('vendor/thing', { name: 'web__x', a: 1 }), { to: 'one', upstream: 'web', params: { name: 'web__x', a: 1 } })
+  assert.deepEqual(route('vendor/thing', { name: 'web__x', a: 1 }), {
+    to: 'one',
+    upstream: 'web',
+    params: { name: 'web__x', a: 1 },
+  })
   assert.equal(route('other/thing', {}), undefined)
   assert.equal(hooks.runner('request'), undefined)
 })
@@ -84,13 +105,21 @@ test('prompts, resources and completions are told apart by what they carry', asy
     { match: { resource: 'file:///**' }, to: 'bare' },
   ])
 
-  assert.deepEqual(route('prompts/get', { name: 'web__p' }), { to: 'one', upstream: 'web', params: { name: 'p' } })
+  assert.deepEqual(route('prompts/get', { name: 'web__p' }), {
+    to: 'one',
+    upstream: 'web',
+    params: { name: 'p' },
+  })
   assert.deepEqual(route('completion/complete', { ref: { type: 'ref/prompt', name: 'web__p' } }), {
     to: 'one',
     upstream: 'web',
     params: { ref: { type: 'ref/prompt', name: 'p' } },
   })
-  assert.deepEqual(route('resources/read', { uri: 'file:///a/b' }), { to: 'one', upstream: 'bare', params: { uri: 'file:///a/b' } })
+  assert.deepEqual(route('resources/read', { uri: 'file:///a/b' }), {
+    to: 'one',
+    upstream: 'bare',
+    params: { uri: 'file:///a/b' },
+  })
   assert.deepEqual(route('completion/complete', { ref: { type: 'ref/resource', uri: 'file:///{p}' } }), {
     to: 'one',
     upstream: 'bare',
@@ -104,7 +133,9 @@ test('a denied request is refused with the reason given, unless an earlier rule 
     { match: { tool: 'web__*' }, deny: 'not today' },
   ])
 
-  assert.deepEqual(await request('tools/call', { name: 'web__drop' }), { error: { code: -32602, message: 'not today', data: { code: 'GW_DENIED' } } })
+  assert.deepEqual(await request('tools/call', { name: 'web__drop' }), {
+    error: { code: -32602, message: 'not today', data: { code: 'GW_DENIED' } },
+  })
   assert.equal(await request('tools/call', { name: 'web__safe' }), undefined)
   assert.throws(() => route('tools/call', { name: 'web__drop' }), { code: 'GW_DENIED', message: 'not today' })
 })

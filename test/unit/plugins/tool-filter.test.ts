@@ -10,20 +10,26 @@ import { configOf, entryOf, exchangeOf, install, sessionOf } from './install.ts'
 async function filterWith(config: JsonObject) {
   const full = configOf(config)
   const hooks = await install(toolFilter, full.filters, full)
-  const see = (kind: Kind, entries: readonly CatalogEntry[]) => hooks.runner('catalog')?.(entries, { kind, principal: ANONYMOUS }) ?? entries
-  return { hooks, see, names: (kind: Kind, entries: readonly CatalogEntry[]) => see(kind, entries).map(entry => entry.exposed) }
+  const see = (kind: Kind, entries: readonly CatalogEntry[]) =>
+    hooks.runner('catalog')?.(entries, { kind, principal: ANONYMOUS }) ?? entries
+  return {
+    hooks,
+    see,
+    names: (kind: Kind, entries: readonly CatalogEntry[]) => see(kind, entries).map(entry => entry.exposed),
+  }
 }
 
 const tools = (upstream: string, ...names: string[]) => names.map(name => entryOf('tools', upstream, name))
 
 test('only what an allow glob matches is visible, and deny wins', async () => {
-  const { names } = await filterWith({ upstreams: { web: { tools: { allow: ['read_*', 'write'], deny: ['*_secret'] } }, other: {} } })
+  const { names } = await filterWith({
+    upstreams: { web: { tools: { allow: ['read_*', 'write'], deny: ['*_secret'] } }, other: {} },
+  })
 
-  assert.deepEqual(names('tools', [...tools('web', 'read_a', 'read_secret', 'write', 'drop'), ...tools('other', 'drop')]), [
-    'web__read_a',
-    'web__write',
-    'other__drop',
-  ])
+  assert.deepEqual(
+    names('tools', [...tools('web', 'read_a', 'read_secret', 'write', 'drop'), ...tools('other', 'drop')]),
+    ['web__read_a', 'web__write', 'other__drop'],
+  )
 })
 
 test('an empty allow list hides everything', async () => {
@@ -34,19 +40,29 @@ test('an empty allow list hides everything', async () => {
 })
 
 test('a rename and a description change what clients see, and nothing of what the upstream is asked', async () => {
-  const { see } = await filterWith({ upstreams: { web: { tools: { rename: { search: 'find' }, describe: { search: 'Finds things' } } } } })
+  const { see } = await filterWith({
+    upstreams: { web: { tools: { rename: { search: 'find' }, describe: { search: 'Finds things' } } } },
+  })
   const entries = [entryOf('tools', 'web', 'search', undefined, { description: 'old', inputSchema: {} })]
 
   const [seen] = see('tools', entries)
 
-  assert.deepEqual(seen, { kind: 'tools', upstream: 'web', original: 'search', exposed: 'web__find', value: { name: 'search', description: 'Finds things', inputSchema: {} } })
+  assert.deepEqual(seen, {
+    kind: 'tools',
+    upstream: 'web',
+    original: 'search',
+    exposed: 'web__find',
+    value: { name: 'search', description: 'Finds things', inputSchema: {} },
+  })
   assert.equal(entries[0]?.exposed, 'web__search')
 })
 
 test('filters speak of the names that clients see, after the upstream renamed them', async () => {
   const { see, names } = await filterWith({
     upstreams: { web: { tools: { rename: { a: 'b' }, describe: { a: 'of the upstream' } } } },
-    filters: { tools: { allow: ['web__b', 'x__*'], rename: { web__b: 'best' }, describe: { web__b: 'of all' } } },
+    filters: {
+      tools: { allow: ['web__b', 'x__*'], rename: { web__b: 'best' }, describe: { web__b: 'of all' } },
+    },
   })
 
   assert.deepEqual(names('tools', [...tools('web', 'a', 'c'), ...tools('x', 'y')]), ['best', 'x__y'])
@@ -57,16 +73,25 @@ test('resources and templates are filtered by URI', async () => {
   const { names } = await filterWith({ upstreams: { web: { resources: { deny: ['file:///secret/*'] } } } })
   const uris = (kind: Kind, ...list: string[]) => list.map(uri => entryOf(kind, 'web', uri, ''))
 
-  assert.deepEqual(names('resources', uris('resources', 'file:///secret/a/b', 'file:///open')), ['file:///open'])
-  assert.deepEqual(names('resourceTemplates', uris('resourceTemplates', 'file:///secret/{x}', 'file:///{x}')), ['file:///{x}'])
+  assert.deepEqual(names('resources', uris('resources', 'file:///secret/a/b', 'file:///open')), [
+    'file:///open',
+  ])
+  assert.deepEqual(
+    names('resourceTemplates', uris('resourceTemplates', 'file:///secret/{x}', 'file:///{x}')),
+    ['file:///{x}'],
+  )
 })
 
 test('a denied name is unknown even where a route would send it past the catalog', async () => {
-  const { hooks } = await filterWith({ filters: { tools: { deny: ['db_*'], rename: { x: 'db_fine' } }, resources: { deny: ['file:*'] } } })
+  const { hooks } = await filterWith({
+    filters: { tools: { deny: ['db_*'], rename: { x: 'db_fine' } }, resources: { deny: ['file:*'] } },
+  })
   const ask = async (method: string, params: JsonObject, era: 'modern' | 'legacy' = 'modern') =>
     hooks.runner('request', method)?.(exchangeOf(method, params, sessionOf('c', undefined, era)))
 
-  assert.deepEqual(await ask('tools/call', { name: 'db_drop' }), { error: { code: -32602, message: 'Unknown tool: db_drop' } })
+  assert.deepEqual(await ask('tools/call', { name: 'db_drop' }), {
+    error: { code: -32602, message: 'Unknown tool: db_drop' },
+  })
   assert.equal(await ask('tools/call', { name: 'db_fine' }), undefined)
   assert.equal(await ask('tools/call', { name: 'fine' }), undefined)
   assert.equal(await ask('prompts/get', { name: 'db_drop' }), undefined)
@@ -78,7 +103,12 @@ test('a denied name is unknown even where a route would send it past the catalog
 test('names such as __proto__ and constructor are names like any other', async () => {
   const { names } = await filterWith({ upstreams: { web: { tools: { rename: { a: '__proto__' } } } } })
 
-  assert.deepEqual(names('tools', tools('web', 'a', '__proto__', 'constructor', 'toString')), ['web____proto__', 'web____proto__', 'web__constructor', 'web__toString'])
+  assert.deepEqual(names('tools', tools('web', 'a', '__proto__', 'constructor', 'toString')), [
+    'web____proto__',
+    'web____proto__',
+    'web__constructor',
+    'web__toString',
+  ])
 })
 
 test('without filters the list stays the same object', async () => {

@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
+
+/** The root of the repository, as a package that others depend on. */
+export const PACKAGE = fileURLToPath(new URL('../../../', import.meta.url))
+/** A small, honest server on stdio. */
+export const SERVER = fileURLToPath(new URL('../../fixtures/bad-server.ts', import.meta.url))
+
+/** What a command left behind. */
+export interface Outcome {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+interface RunOptions {
+  readonly cwd?: string
+  readonly env?: NodeJS.ProcessEnv
+  readonly input?: string
+}
+
+/** Runs one command to its end. */
+export async function gateway(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const child = start(args, options)
+  child.stdin.end(options.input ?? '')
+  const [code, stdout, stderr] = await Promise.all([exitOf(child), text(child.stdout), text(child.stderr)])
+  return { code, stdout, stderr }
+}
+
+/** A directory of its own with these files, gone after the test. */
+export async function directory(
+  t: TestContext,
+  files: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'cli-')))
+  t.after(() => rm(path, { recursive: true, force: true }))
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(path, name)), { recursive: true })
+    await writeFile(join(path, name), content)
+  }
+  return path
+}
+
+/** A command that runs until it is told to stop; killed after the test at the latest. */
+export interface Serving {
+  readonly child: ChildProcessWithoutNullStreams
+  readonly exit: Promise<number | null>
+  /** Resolves with the first log line of this message, past or future. */
+  logged(message: string): Promise<Record<string, unknown>>
+  stderr(): string
+}
+
+export function serving(t: TestContext, args: readonly string[], options: RunOptions = {}): Serving {
+  const child = start(args, options)
+  const exit = exitOf(child)
+  const lines: string[] = []
+  const waiting = new Set<() => void>()
+  createInterface({ input: child.stderr }).on('line', line => {
+    lines.push(line)
+    for (const look of waiting) look()
+  })
+  t.after(async () => {
+    child.kill('SIGKILL')
+    await exit
+  })
+  const stderr = (): string => lines.join('\n')
+  const logged = (message: string) =>
+    new Promise<Record<string, unknown>>((resolve, reject) => {
+      const look = (): void => {
+        const found = lines.map(logLine).find(line => line?.['message'] === message)
+        if (found !== undefined) resolve(found)
+      }
+      waiting.add(look)
+      look()
+      void exit.then(code => reject(new Error(`it ended with ${code} without "${message}":\n${stderr()}`)))
+    })
+  return { child, exit, logged, stderr }
+}
+
+function start(args: readonly string[], { cwd, env }: RunOptions): ChildProcessWithoutNullStreams {
+  requireBuild()
+  return spawn(process.execPath, [LAUNCHER, ...args], {
+    cwd,
+    env: { ...process.env, GATEWAY_ENV: '', ...env },
+  })
+}
+
+function exitOf(child: ChildProcessWithoutNullStreams): Promise<number | null> {
+  return new Promise(resolve => child.once('exit', code => resolve(code)))
+}
+
+function logLine(line: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(line) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { promisify } from 'node:util'
+import { loadConfig } from '../../src/config/index.ts'
+import type { JsonObject } from '../../src/protocol/jsonrpc.ts'
+import {
+  closeAfter,
+  testClient,
+  testGateway,
+  testUpstream,
+  type TestClient,
+} from '../../src/testing/index.ts'
+
+const EXAMPLES = join(import.meta.dirname, '../../examples')
+const { PATH, SystemRoot } = process.env
+
+interface Run {
+  readonly example: string
+  readonly env?: string
+  /** Variables that point at the test upstream. */
+  readonly remote?: readonly string[]
+  readonly calls: readonly (readonly [tool: string, args: JsonObject, answers: RegExp])[]
+}
+
+const HI = { message: 'hi' }
+
+const RUNS: readonly Run[] = [
+  {
+    example: 'quickstart',
+    calls: [
+      ['files__read_text_file', { path: 'hello.md' }, /# Hello/],
+      ['everything__echo', HI, /Echo: hi/],
+      ['memory__read_graph', {}, /entities/],
+    ],
+  },
+  {
+    example: 'wrap-a-server',
+    calls: [
+      ['read_graph', {}, /entities/],
+      ['delete_entities', {}, /Unknown tool: delete_entities/],
+    ],
+  },
+  { example: 'environments', calls: [['memory__read_graph', {}, /entities/]] },
+  {
+    example: 'environments',
+    env: 'prod',
+    remote: ['SEARCH_URL'],
+    calls: [['search__who', {}, /"authorization":"Bearer token"/]],
+  },
+  {
+    example: 'filter-and-rename',
+    calls: [
+      ['files__read', { path: 'README.md' }, /# Filter and rename/],
+      ['echo', HI, /Echo: hi/],
+      ['files__write_file', {}, /Unknown tool: files__write_file/],
+      ['everything__get-env', {}, /Unknown tool: everything__get-env/],
+    ],
+  },
+  {
+    example: 'routing',
+    calls: [
+      ['echo', HI, /Echo: hi/],
+      ['memory__delete_entities', {}, /Deleting memories is not allowed here/],
+    ],
+  },
+  {
+    example: 'session-headers',
+    remote: ['MEMORY_URL', 'WEATHER_URL'],
+    calls: [
+      ['memory__who', {}, /"x-session-id":"client-/],
+      ['weather__who', {}, /^((?!x-session-id).)*$/],
+    ],
+  },
+  {
+    example: 'remote',
+    remote: ['SEARCH_URL'],
+    calls: [['search__who', {}, /"authorization":"Bearer token"/]],
+  },
+  {
+    example: 'write-a-plugin',
+    calls: [['everything__echo', { message: 'my password is hunter2' }, /my password is •••/]],
+  },
+]
+
+describe('examples', { concurrency: 4 }, () => {
+  for (const run of RUNS) {
+    const { example, env, remote = [], calls } = run
+    test(`examples/${example}${env === undefined ? '' : ` --env ${env}`} does what it says`, async t => {
+      const who = (_args: JsonObject, { headers }: { headers: object }): string => JSON.stringify(headers)
+      const web = closeAfter(t, await testUpstream({ tools: { who } }))
+      const variables = Object.fromEntries(remote.map(name => [name, web.url]))
+      const environment = { PATH, SystemRoot, SEARCH_TOKEN: 'token', ...variables }
+      const set = ['listeners={"main":{"type":"http","port":0}}']
+      const config = await loadConfig({
+        cwd: join(EXAMPLES, example),
+        file: 'gateway.yaml',
+        env,
+        set,
+        environment,
+      })
+      const gateway = closeAfter(t, await testGateway({ config, environment }))
+      const client = closeAfter(t, await testClient(gateway))
+
+      for (const [tool, args, answers] of calls) assert.match(await called(client, tool, args), answers)
+    })
+  }
+
+  test('examples/embed runs to its end', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [join(EXAMPLES, 'embed/embed.ts')], {
+      env: { PATH, SystemRoot },
+    })
+
+    assert.match(stdout, /The sum of 2 and 40 is 42/)
+    assert.match(stdout, /-32602 Unknown tool: everything__nothing\nready\nready\necho\n$/)
+  })
+})
+
+async function called(client: TestClient, name: string, args: JsonObject): Promise<string> {
+  const { result, error } = await client.request('tools/call', { name, arguments: args })
+  const content = result?.content as { text?: string }[] | undefined
+  return error?.message ?? content?.[0]?.text ?? ''
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { json, legacy, modern, peer, refusal, result, said, stream } from './fixtures/http-peer.ts'
+import { bench, callOf, httpSpec, textOf, toolCall, until } from './fixtures/upstream-bench.ts'
+
+describe('cancelling a call over HTTP', () => {
+  it('ends the stream of a modern server and says no more', async t => {
+    let isCut = false
+    const server = await peer(
+      t,
+      modern((_heard, response) => {
+        stream(response).write(':\n')
+        response.on('close', () => (isCut = true))
+      }),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    const call = toolCall('a')
+    const answer = upstream.dispatch(call)
+    await until(() => server.of('tools/call').length === 1, 'the call is there')
+
+    call.cancel('enough')
+
+    assert.match(JSON.stringify(await answer), /was cancelled/)
+    await until(() => isCut, 'its stream ends')
+    assert.equal(server.of('notifications/cancelled').length, 0)
+  })
+
+  it('is told to a legacy server', async t => {
+    const server = await peer(
+      t,
+      legacy(() => undefined),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    const call = toolCall('a')
+    const answer = upstream.dispatch(call)
+    await until(() => server.of('tools/call').length === 1, 'the call is there')
+
+    call.cancel('enough')
+
+    assert.match(JSON.stringify(await answer), /was cancelled/)
+    await until(() => server.of('notifications/cancelled').length === 1, 'it hears of it')
+    const id = server.of('tools/call')[0]?.message.id
+    assert.deepEqual(server.of('notifications/cancelled')[0]?.message.params, {
+      requestId: id,
+      reason: 'enough',
+    })
+  })
+})
+
+describe('a server that cannot be had', () => {
+  it('because it refuses our credentials is not taken for a legacy one', async t => {
+    const server = await peer(t, (_heard, response) => json(response, 401, {}))
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_UPSTREAM_AUTH' })
+
+    assert.equal(server.of('initialize').length, 0)
+  })
+
+  it('because it is down is not taken for a legacy one, and comes back by itself', async t => {
+    const state = { isDown: true }
+    const fine = modern((heard, response) => result(response, heard, said('ok')))
+    const server = await peer(t, (heard, response) =>
+      state.isDown ? json(response, 503, {}) : fine(heard, response),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.start()
+    assert.equal(upstream.state, 'failed')
+    assert.equal(server.of('initialize').length, 0)
+
+    state.isDown = false
+
+    await until(() => upstream.state === 'ready', 'it comes back')
+    assert.equal(upstream.server?.era, 'modern')
+  })
+
+  it('because nobody listens fails its calls at once, and is found again', async t => {
+    const server = await peer(
+      t,
+      modern((heard, response) => result(response, heard, said('ok'))),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.start()
+    await server.close()
+
+    await assert.rejects(upstream.dispatch(toolCall('a')), /CONNREFUSED|SOCKET|CONNRESET/)
+    await assert.rejects(upstream.dispatch(toolCall('a')), /cannot be reached|CONNREFUSED/)
+    assert.equal(upstream.state, 'failed')
+    await server.listen()
+
+    await until(() => upstream.state === 'ready', 'it is found again')
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
+  })
+
+  it('because its URL redirects elsewhere is not followed there', async t => {
+    const elsewhere = await peer(
+      t,
+      modern(() => undefined),
+    )
+    const server = await peer(
+      t,
+      (_heard, response) => void response.writeHead(308, { location: elsewhere.url }).end(),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await upstream.start()
+
+    assert.match(upstream.problem ?? '', /redirects/)
+    assert.equal(elsewhere.heard.length, 0)
+  })
+})
+
+describe('a connection that the server has closed while it was idle', () => {
+  it('costs a list a second try, and a tool call nothing but an error', async t => {
+    const seen = new Map<string, number>()
+    const server = await peer(
+      t,
+      modern((heard, response) => {
+        const method = heard.message.method ?? ''
+        seen.set(method, (seen.get(method) ?? 0) + 1)
+        if (seen.get(method) === 1) response.destroy()
+        else result(response, heard, { tools: [] })
+      }),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
+    await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_UPSTREAM_CLOSED' })
+
+    assert.deepEqual(
+      [...seen],
+      [
+        ['tools/list', 2],
+        ['tools/call', 1],
+      ],
+    )
+  })
+})
+
+describe('a session that the server has forgotten', () => {
+  for (const [status, code] of [
+    [404, -32001],
+    [400, -32000],
+  ] as const) {
+    it(`(HTTP ${status}) is made anew, once, and a list is asked for again`, async t => {
+      const sessions = new Set<string>()
+      const handle = legacy((heard, response) => result(response, heard, { tools: [] }), sessions)
+      const server = await peer(t, (heard, response) => {
+        const session = heard.headers['mcp-session-id']
+        if (session !== undefined && !sessions.has(String(session)))
+          refusal(response, status, heard, code, 'Bad Request: No valid session ID provided')
+        else handle(heard, response)
+      })
+      const { upstream } = await bench(t, httpSpec(server.url))
+      await upstream.dispatch(callOf('tools/list'))
+      sessions.clear()
+
+      const answers = await Promise.all(
+        [callOf('tools/list'), callOf('prompts/list')].map(call => upstream.dispatch(call)),
+      )
+
+      assert.ok(answers.every(answer => 'result' in answer))
+      assert.equal(server.of('initialize').length, 2)
+    })
+  }
+
+  it('fails a tool call with the reason, and the next one works', async t => {
+    const sessions = new Set<string>()
+    const server = await peer(
+      t,
+      legacy((heard, response) => result(response, heard, said('ok')), sessions),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.start()
+    sessions.clear()
+
+    await assert.rejects(upstream.dispatch(toolCall('a')), {
+      code: 'GW_UPSTREAM_CLOSED',
+      message: /forgotten our session/,
+    })
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
+    assert.equal(server.of('tools/call').length, 2)
+  })
+})
