@@ -23,8 +23,16 @@ export const ERRORS = {
     rpc: RPC.internal,
   },
   GW_USAGE: { text: '{what}', hint: 'Run the command with --help.', exit: 2 },
-  GW_TOOL_UNKNOWN: { text: 'there is no tool "{tool}"{meant}', hint: 'gateway tools lists what there is.', exit: 2 },
-  GW_FILE_EXISTS: { text: '{file} exists already', hint: 'Choose another name, or overwrite it with --force.', exit: 2 },
+  GW_TOOL_UNKNOWN: {
+    text: 'there is no tool "{tool}"{meant}',
+    hint: 'gateway tools lists what there is.',
+    exit: 2,
+  },
+  GW_FILE_EXISTS: {
+    text: '{file} exists already',
+    hint: 'Choose another name, or overwrite it with --force.',
+    exit: 2,
+  },
   GW_REFUSED: {
     text: 'the server said no: {why} (JSON-RPC error {code})',
     hint: 'Check the arguments against the schema: gateway tools --json shows it.',
@@ -40,15 +48,31 @@ export const ERRORS = {
     hint: 'Create one, or name it with --config.',
     exit: 3,
   },
-  GW_CONFIG_UNREADABLE: { text: 'cannot read {file}: {why}', hint: 'Check the path and its permissions.', exit: 3 },
-  GW_CONFIG_INVALID: { text: '{count} in the configuration', hint: 'Mend what is listed and try again.', exit: 3 },
-  GW_PLUGIN_LOAD: { text: 'plugin "{plugin}" could not be loaded: {why}', hint: 'Check plugins.{plugin}.use.', exit: 3 },
-  GW_PLUGIN_OPTIONS: {
-    text: 'plugin "{plugin}" refuses its options: {why}',
-    hint: 'Check plugins.{plugin}.options against the plugin\'s schema.',
+  GW_CONFIG_UNREADABLE: {
+    text: 'cannot read {file}: {why}',
+    hint: 'Check the path and its permissions.',
     exit: 3,
   },
-  GW_PLUGIN_SETUP: { text: 'plugin "{plugin}" failed to set up: {why}', hint: 'The log has the stack.', exit: 4 },
+  GW_CONFIG_INVALID: {
+    text: '{count} in the configuration',
+    hint: 'Mend what is listed and try again.',
+    exit: 3,
+  },
+  GW_PLUGIN_LOAD: {
+    text: 'plugin "{plugin}" could not be loaded: {why}',
+    hint: 'Check plugins.{plugin}.use.',
+    exit: 3,
+  },
+  GW_PLUGIN_OPTIONS: {
+    text: 'plugin "{plugin}" refuses its options: {why}',
+    hint: "Check plugins.{plugin}.options against the plugin's schema.",
+    exit: 3,
+  },
+  GW_PLUGIN_SETUP: {
+    text: 'plugin "{plugin}" failed to set up: {why}',
+    hint: 'The log has the stack.',
+    exit: 4,
+  },
   GW_PLUGIN_FAILED: {
     text: 'plugin "{plugin}" failed in hook "{hook}"',
     hint: 'The log has the cause; only this exchange failed.',
@@ -65,7 +89,11 @@ export const ERRORS = {
     hint: 'Name a plugin that is installed, or use a stage.',
     exit: 4,
   },
-  GW_LISTEN: { text: 'listener "{listener}" cannot listen on {address}: {why}', hint: 'Choose another port or host; port 0 picks a free one.', exit: 4 },
+  GW_LISTEN: {
+    text: 'listener "{listener}" cannot listen on {address}: {why}',
+    hint: 'Choose another port or host; port 0 picks a free one.',
+    exit: 4,
+  },
   GW_UPSTREAM_START: {
     text: 'upstream "{upstream}" did not start: {why}',
     hint: 'Run its command or open its URL by hand; its stderr is in the log.',
@@ -103,10 +131,20 @@ export const ERRORS = {
     http: 504,
     rpc: RPC.internal,
   },
-  GW_TOO_LARGE: { text: '{what} is larger than {limit} bytes', hint: 'Raise the limit in the configuration if it is meant.', http: 413, rpc: RPC.internal },
+  GW_TOO_LARGE: {
+    text: '{what} is larger than {limit} bytes',
+    hint: 'Raise the limit in the configuration if it is meant.',
+    http: 413,
+    rpc: RPC.internal,
+  },
   GW_DENIED: { text: '{reason}', hint: 'A rule of routes refuses it.', rpc: RPC.invalidParams },
   GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', rpc: RPC.internal },
-  GW_STOPPING: { text: 'the gateway is stopping', hint: 'Call again when it is back.', http: 503, rpc: RPC.internal },
+  GW_STOPPING: {
+    text: 'the gateway is stopping',
+    hint: 'Call again when it is back.',
+    http: 503,
+    rpc: RPC.internal,
+  },
 } as const satisfies Record<string, ErrorEntry>
 
 export type ErrorCode = keyof typeof ERRORS

@@ -49,7 +49,9 @@ export interface Inspection {
   readonly upstreams: readonly UpstreamStatus[]
   readonly plugins: readonly { name: string; from: string }[]
   /** The plugins on each tapped hook, in the order they run. */
-  readonly hooks: Readonly<Record<string, readonly { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]>>
+  readonly hooks: Readonly<
+    Record<string, readonly { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]>
+  >
   readonly catalog: readonly CatalogRow[]
   readonly withheld: readonly WithheldRow[]
 }
@@ -70,7 +72,6 @@ export interface RequestOptions {
   readonly onNotification?: (notification: Notification) => void
   readonly signal?: AbortSignal
 }
-
 
 /** Who an in-process client says it is. */
 export interface ConnectOptions {

@@ -2,7 +2,15 @@ import { gatewayError, reasonOf } from './errors.ts'
 import { builtins } from './builtins.ts'
 import type { LoadedConfig } from './config/index.ts'
 import { Graph } from './core/graph.ts'
-import type { Clock, Log, Notification, Upstream, UpstreamConfig, UpstreamContext, UpstreamState } from './core/ports.ts'
+import type {
+  Clock,
+  Log,
+  Notification,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamState,
+} from './core/ports.ts'
 import type { Seal } from './core/seal.ts'
 import type { Hooks } from './hooks/hooks.ts'
 import { install } from './plugin-host/install.ts'
@@ -32,23 +40,45 @@ export interface Generation {
 }
 
 /** Plugins, hooks, upstreams, graph: everything short of sockets and processes. Upstreams whose spec is unchanged are kept. */
-export async function buildGeneration(loaded: LoadedConfig, around: Surroundings, before?: Generation): Promise<Generation> {
+export async function buildGeneration(
+  loaded: LoadedConfig,
+  around: Surroundings,
+  before?: Generation,
+): Promise<Generation> {
   const { config, directory } = loaded
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
-  const plugins = ordered([...chooseBuiltins(builtins, config), ...(await loadConfigured(config, directory)), ...given])
+  const plugins = ordered([
+    ...chooseBuiltins(builtins, config),
+    ...(await loadConfigured(config, directory)),
+    ...given,
+  ])
   const hooks = await install(plugins, { config, log: around.log, clock: around.clock, slots: around.slots })
   const upstreams = createUpstreams(loaded, hooks, around, before)
   const identity = identityOf(loaded)
-  const graph = new Graph({ config, hooks, upstreams, identity, seal: around.seal, log: around.log, clock: around.clock })
+  const graph = new Graph({
+    config,
+    hooks,
+    upstreams,
+    identity,
+    seal: around.seal,
+    log: around.log,
+    clock: around.clock,
+  })
   return { loaded, graph, plugins }
 }
 
-function createUpstreams(loaded: LoadedConfig, hooks: Hooks, around: Surroundings, before?: Generation): Map<string, Upstream> {
+function createUpstreams(
+  loaded: LoadedConfig,
+  hooks: Hooks,
+  around: Surroundings,
+  before?: Generation,
+): Map<string, Upstream> {
   const upstreams = new Map<string, Upstream>()
   for (const [name, spec] of Object.entries(loaded.config.upstreams)) {
     if (!spec.enabled) continue
     const kept = before?.graph.upstreams.get(name)?.upstream
-    const isSame = kept !== undefined && isDeepEqual(kept.spec, spec) && before?.loaded.directory === loaded.directory
+    const isSame =
+      kept !== undefined && isDeepEqual(kept.spec, spec) && before?.loaded.directory === loaded.directory
     upstreams.set(name, isSame ? kept : createUpstream(name, spec, loaded, hooks, around))
   }
   return upstreams
@@ -58,7 +88,13 @@ function isDeepEqual(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-function createUpstream(name: string, spec: UpstreamConfig, loaded: LoadedConfig, hooks: Hooks, around: Surroundings): Upstream {
+function createUpstream(
+  name: string,
+  spec: UpstreamConfig,
+  loaded: LoadedConfig,
+  hooks: Hooks,
+  around: Surroundings,
+): Upstream {
   const context: UpstreamContext = {
     name,
     log: around.log.child({ upstream: name }),
@@ -75,11 +111,14 @@ function createUpstream(name: string, spec: UpstreamConfig, loaded: LoadedConfig
   }
   try {
     const upstream = hooks.runner('createUpstream', spec.type)?.(spec, context)
-    if (upstream !== undefined && upstream !== null) return upstream as Upstream
+    if (upstream !== undefined && upstream !== null) return upstream
   } catch (cause) {
     throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: reasonOf(cause), cause })
   }
-  throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: `no plugin makes upstreams of type "${spec.type}"` })
+  throw gatewayError('GW_UPSTREAM_START', {
+    upstream: name,
+    why: `no plugin makes upstreams of type "${spec.type}"`,
+  })
 }
 
 function identityOf({ config }: LoadedConfig): { name: string; version: string } {

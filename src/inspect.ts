@@ -11,13 +11,24 @@ import { MODERN_VERSION } from './protocol/versions.ts'
 import { ownPackage } from './util/version.ts'
 
 /** What runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
-export async function inspect({ graph, plugins }: Generation, listeners: readonly Listener[], asks = true): Promise<Inspection> {
-  const views = await Promise.all((asks ? KINDS : []).map(kind => graph.catalog.load(kind, onlooker()).catch(() => undefined)))
+export async function inspect(
+  { graph, plugins }: Generation,
+  listeners: readonly Listener[],
+  asks = true,
+): Promise<Inspection> {
+  const views = await Promise.all(
+    (asks ? KINDS : []).map(kind => graph.catalog.load(kind, onlooker()).catch(() => undefined)),
+  )
   const entries = views.flatMap(view => view?.entries ?? [])
   const withheld = views.flatMap(view => view?.withheld ?? [])
   return {
-    listeners: listeners.map(({ name, type, url }) => (url === undefined ? { name, type } : { name, type, url })),
-    upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({ ...statusOf(upstream), offers: counts(upstream.name, entries) })),
+    listeners: listeners.map(({ name, type, url }) =>
+      url === undefined ? { name, type } : { name, type, url },
+    ),
+    upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
+      ...statusOf(upstream),
+      offers: counts(upstream.name, entries),
+    })),
     plugins: plugins.map(({ plugin, from }) => ({ name: plugin.name, from })),
     hooks: hookOrder(graph),
     catalog: entries.map(rowOf),
@@ -26,23 +37,45 @@ export async function inspect({ graph, plugins }: Generation, listeners: readonl
 }
 
 function onlooker(): Session {
-  const client = { info: ownPackage(), capabilities: {}, version: MODERN_VERSION, era: 'modern' as const, logLevel: undefined }
-  return new RoadSession({ id: 'inspect', listener: 'in-process', principal: ANONYMOUS, client, notify: () => false })
+  const client = {
+    info: ownPackage(),
+    capabilities: {},
+    version: MODERN_VERSION,
+    era: 'modern' as const,
+    logLevel: undefined,
+  }
+  return new RoadSession({
+    id: 'inspect',
+    listener: 'in-process',
+    principal: ANONYMOUS,
+    client,
+    notify: () => false,
+  })
 }
 
 function counts(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
   const found: Partial<Record<Kind, number>> = {}
-  for (const entry of entries) if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
+  for (const entry of entries)
+    if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
   return found
 }
 
 function rowOf({ kind, exposed, upstream, original, value }: CatalogEntry): CatalogRow {
   const description = value.description ?? value.title
-  return { kind, name: exposed, upstream, original, ...(typeof description === 'string' ? { description } : {}) }
+  return {
+    kind,
+    name: exposed,
+    upstream,
+    original,
+    ...(typeof description === 'string' ? { description } : {}),
+  }
 }
 
 function hookOrder(graph: Graph): Inspection['hooks'] {
-  const found: Record<string, { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]> = {}
+  const found: Record<
+    string,
+    { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]
+  > = {}
   for (const name of Object.keys(HOOKS) as HookName[]) {
     const taps = graph.hooks.taps(name)
     if (taps.length === 0) continue
@@ -65,7 +98,13 @@ export function statusOf(upstream: Upstream): UpstreamStatus {
     state,
     ...(problem === undefined ? {} : { problem }),
     ...(pid === undefined ? {} : { pid }),
-    ...(server === undefined ? {} : { era: server.era, version: server.version, server: { name: server.info.name, version: server.info.version } }),
+    ...(server === undefined
+      ? {}
+      : {
+          era: server.era,
+          version: server.version,
+          server: { name: server.info.name, version: server.info.version },
+        }),
   }
 }
 

@@ -44,8 +44,17 @@ export class Listeners {
 
   #create(name: string, spec: ListenerConfig, hooks: Hooks): Listener {
     const log = this.#context.log.child({ listener: name })
-    const listener = hooks.runner('createListener', spec.type)?.(spec, { name, log, clock: this.#context.clock, gate: this.#context.gate })
-    if (listener !== undefined && listener !== null) return listener as Listener
-    throw gatewayError('GW_LISTEN', { listener: name, address: spec.type, why: `no plugin makes listeners of type "${spec.type}"` })
+    const listener = hooks.runner('createListener', spec.type)?.(spec, {
+      name,
+      log,
+      clock: this.#context.clock,
+      gate: this.#context.gate,
+    })
+    if (listener !== undefined && listener !== null) return listener
+    throw gatewayError('GW_LISTEN', {
+      listener: name,
+      address: spec.type,
+      why: `no plugin makes listeners of type "${spec.type}"`,
+    })
   }
 }

@@ -1,9 +1,11 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** Text of strangers, fit for a terminal: no escape sequences, no control characters but line end and tab. */
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
+
+/** Text of strangers, fit for a terminal: no escape sequences, no control characters but line end and tab, no change of direction. */
 export function plainText(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return stripVTControlCharacters(text).replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, '')
+  return stripVTControlCharacters(text).replace(STEERING, '')
 }
 
 /** The same on one line. */

@@ -9,8 +9,10 @@ export function mergedCapabilities(graph: Graph): JsonObject {
   const merged: JsonObject = {}
   for (const node of graph.upstreams.values()) {
     const own = node.upstream.server?.capabilities ?? unknownCapabilities(node)
-    for (const key of LISTED) if (own[key] !== undefined) merged[key] = { ...(merged[key] as object), listChanged: true }
-    if (isObject(own.resources) && own.resources.subscribe === true) merged.resources = { listChanged: true, subscribe: true }
+    for (const key of LISTED)
+      if (own[key] !== undefined) merged[key] = { ...(merged[key] as object), listChanged: true }
+    if (isObject(own.resources) && own.resources.subscribe === true)
+      merged.resources = { listChanged: true, subscribe: true }
     if (own.completions !== undefined) merged.completions = {}
     if (own.logging !== undefined) merged.logging = {}
   }
@@ -23,7 +25,9 @@ function unknownCapabilities(node: UpstreamNode): JsonObject {
 
 /** Waits until every upstream has been spoken to once, but no longer than `lists.grace`. */
 export async function known(graph: Graph): Promise<void> {
-  const waiting = [...graph.upstreams.values()].filter(node => node.upstream.server === undefined && node.upstream.state === 'starting')
+  const waiting = [...graph.upstreams.values()].filter(
+    node => node.upstream.server === undefined && node.upstream.state === 'starting',
+  )
   if (waiting.length === 0) return
   const all = Promise.all(waiting.map(node => node.upstream.start()))
   await new Promise<void>(resolve => {
@@ -40,7 +44,9 @@ export function mergedInstructions(graph: Graph): string | undefined {
   if (graph.config.server.instructions !== undefined) return graph.config.server.instructions
   const nodes = [...graph.upstreams.values()].filter(node => node.upstream.server?.instructions !== undefined)
   const texts = nodes.map(({ upstream }) =>
-    graph.upstreams.size === 1 ? upstream.server?.instructions : `# ${upstream.name}\n${upstream.server?.instructions ?? ''}`,
+    graph.upstreams.size === 1
+      ? upstream.server?.instructions
+      : `# ${upstream.name}\n${upstream.server?.instructions ?? ''}`,
   )
   return texts.length === 0 ? undefined : texts.join('\n\n')
 }

@@ -35,7 +35,13 @@ export function entriesOf(payload: Payload, kind: Kind, upstream: string, prefix
 }
 
 /** An entry as it stands before any tap: tools and prompts carry their upstream's prefix, URIs are kept. */
-export function entryOf(kind: Kind, upstream: string, original: string, prefix: string, value: JsonObject): CatalogEntry {
+export function entryOf(
+  kind: Kind,
+  upstream: string,
+  original: string,
+  prefix: string,
+  value: JsonObject,
+): CatalogEntry {
   const exposed = kind === 'tools' || kind === 'prompts' ? prefix + original : original
   return { kind, upstream, original, exposed, value }
 }

@@ -39,9 +39,11 @@ export class Catalog {
   /** Answers a list method from the upstreams' lists. */
   async list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer> {
     const kind = METHODS.get(exchange.method)?.kind
-    if (kind === undefined) return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
+    if (kind === undefined)
+      return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
     const offset = this.#offset(exchange, kind)
-    if (offset === undefined) return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
+    if (offset === undefined)
+      return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
     const view = await this.load(kind, exchange.session, upstreams)
     return { result: view.page(offset, exchange.session.client.era) }
   }
@@ -49,7 +51,8 @@ export class Catalog {
   #offset(exchange: Exchange, kind: Kind): number | undefined {
     const cursor = exchange.params?.cursor
     if (cursor === undefined) return 0
-    const opened = typeof cursor === 'string' ? this.#graph.seal.open(cursor, binding(kind, exchange.session)) : undefined
+    const opened =
+      typeof cursor === 'string' ? this.#graph.seal.open(cursor, binding(kind, exchange.session)) : undefined
     return typeof opened === 'number' ? opened : undefined
   }
 
@@ -96,7 +99,11 @@ export class Catalog {
   #report(name: string, kind: Kind, error: unknown): void {
     if (!this.#isNew(`${name} ${kind}`)) return
     const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
-    this.#graph.log.warn(`upstream "${name}" is left out of ${LISTS[kind].method}`, { upstream: name, code, reason: reasonOf(error) })
+    this.#graph.log.warn(`upstream "${name}" is left out of ${LISTS[kind].method}`, {
+      upstream: name,
+      code,
+      reason: reasonOf(error),
+    })
   }
 
   /** Each thing is said once, until it is over. */
@@ -108,11 +115,18 @@ export class Catalog {
 
   #make(kind: Kind, session: Session, parts: readonly Part[]): View {
     const graph = this.#graph
-    const entries = this.#tapped(parts.flatMap(part => part.entries), kind, session)
+    const entries = this.#tapped(
+      parts.flatMap(part => part.entries),
+      kind,
+      session,
+    )
     const view = new View({
       kind,
       entries,
-      freshness: freshnessOf(parts, graph.hooks.runner('catalog') !== undefined && session.principal.subject !== 'anonymous'),
+      freshness: freshnessOf(
+        parts,
+        graph.hooks.runner('catalog') !== undefined && session.principal.subject !== 'anonymous',
+      ),
       pageSize: graph.config.lists.pageSize,
       serverInfo: graph.identity(),
       cursor: offset => graph.seal.close(offset, binding(kind, session)),
@@ -127,8 +141,13 @@ export class Catalog {
 
   #reportWithheld(entry: CatalogEntry, owner: string): void {
     if (!this.#isNew(JSON.stringify(['withheld', entry.kind, entry.upstream, entry.exposed]))) return
-    const hint = entry.kind.startsWith('resource') ? 'the first declared owns it' : 'give one of them a prefix, or rename it'
-    this.#graph.log.warn(`${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: "${owner}" owns the name`, { hint })
+    const hint = entry.kind.startsWith('resource')
+      ? 'the first declared owns it'
+      : 'give one of them a prefix, or rename it'
+    this.#graph.log.warn(
+      `${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: "${owner}" owns the name`,
+      { hint },
+    )
   }
 
   #keep(key: string, kept: Kept): void {
@@ -144,7 +163,10 @@ function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
   const ttls = payloads.map(payload => (payload.era === 'modern' ? payload.value().ttlMs : 0))
   const isPublic = payloads.length > 0 && payloads.every(payload => payload.value().cacheScope === 'public')
   const ttlMs = Math.min(...ttls.map(ttl => (typeof ttl === 'number' && ttl > 0 ? ttl : 0)))
-  return { ttlMs: Number.isFinite(ttlMs) ? ttlMs : 0, cacheScope: isPublic && !perCaller ? 'public' : 'private' }
+  return {
+    ttlMs: Number.isFinite(ttlMs) ? ttlMs : 0,
+    cacheScope: isPublic && !perCaller ? 'public' : 'private',
+  }
 }
 
 function sameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -51,7 +51,8 @@ export class ClientLane {
 
   /** Sends what belongs to a request, unless a tap drops it or the client wants less noise. */
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void {
-    if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification)) return
+    if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification))
+      return
     if (this.#isDropped(notification, { lane: 'client', upstream: undefined, exchange })) return
     send(notification)
   }
@@ -66,10 +67,15 @@ export class ClientLane {
 
   /** An upstream that comes or goes changes every list it has a part in. */
   upstreamChanged(upstream: string, state: UpstreamState): void {
-    this.#graph.hooks.runner('upstreamState')?.(upstream, state, this.#graph.upstreams.get(upstream)?.upstream.problem)
+    this.#graph.hooks.runner('upstreamState')?.(
+      upstream,
+      state,
+      this.#graph.upstreams.get(upstream)?.upstream.problem,
+    )
     if (state !== 'ready' && state !== 'failed') return
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
-    for (const kind of KINDS) if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed)
+    for (const kind of KINDS)
+      if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed)
   }
 
   /** Tells every client that listens that a list is another one now. */
@@ -84,7 +90,8 @@ export class ClientLane {
     for (const method of methods) {
       const notification = { method, params: undefined }
       for (const session of this.#sessions) session.notify(notification)
-      for (const [exchange, filter] of this.#listens) if (filter.methods.has(method)) exchange.emit(notification)
+      for (const [exchange, filter] of this.#listens)
+        if (filter.methods.has(method)) exchange.emit(notification)
     }
   }
 
@@ -152,7 +159,8 @@ export class ClientLane {
       return
     }
     const [uri, { holders }] = found
-    const told = uri === original ? notification : { ...notification, params: { ...notification.params, uri } }
+    const told =
+      uri === original ? notification : { ...notification, params: { ...notification.params, uri } }
     for (const holder of holders) {
       if ('emit' in holder) (holder as Exchange).emit(told)
       else (holder as Session).notify(told)
@@ -162,7 +170,7 @@ export class ClientLane {
   /** The URI that clients know, by the one its owner uses: the same, but for renamed ones. */
   #heldAs(upstream: string, original: unknown): readonly [string, Held] | undefined {
     const same = this.#held.get(original as string)
-    if (same?.owner.upstream === upstream && same.owner.original === original) return [original as string, same]
+    if (same?.owner.upstream === upstream && same.owner.original === original) return [original, same]
     return [...this.#held].find(([, { owner }]) => owner.upstream === upstream && owner.original === original)
   }
 
@@ -173,7 +181,8 @@ export class ClientLane {
   }
 
   #isDropped(notification: Notification, context: NotificationContext): boolean {
-    if (this.#graph.hooks.runner('notification', notification.method)?.(notification, context) !== 'drop') return false
+    if (this.#graph.hooks.runner('notification', notification.method)?.(notification, context) !== 'drop')
+      return false
     this.dropped++
     return true
   }

@@ -5,7 +5,11 @@ import type { Answer, Ask, AskReply, Call, Exchange, Inbound, Notification, Rout
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
 /** Carries an exchange's notifications through the hooks of its graph. */
-export type Emit = (exchange: Exchange, notification: Notification, send: (notification: Notification) => void) => void
+export type Emit = (
+  exchange: Exchange,
+  notification: Notification,
+  send: (notification: Notification) => void,
+) => void
 
 /** One request on its way. Every field is set here, so that all exchanges share one shape. */
 export class RoadExchange implements Exchange {

@@ -27,11 +27,19 @@ const parsed = new WeakMap<Payload, CatalogEntry[]>()
  * Asks one upstream for one list. Waits at most `lists.grace` for an upstream that is still starting.
  * @throws GatewayError when it cannot be asked.
  */
-export async function fetchPart(graph: Graph, node: UpstreamNode, kind: Kind, session: Session): Promise<Part> {
+export async function fetchPart(
+  graph: Graph,
+  node: UpstreamNode,
+  kind: Kind,
+  session: Session,
+): Promise<Part> {
   await ready(graph, node)
   if (!offers(node, kind)) return EMPTY
   const payloads = await fetchPages(graph, node, kind, session)
-  const entries = payloads.length === 1 ? entriesIn(payloads[0] as Payload, kind, node) : payloads.flatMap(page => entriesIn(page, kind, node))
+  const entries =
+    payloads.length === 1
+      ? entriesIn(payloads[0] as Payload, kind, node)
+      : payloads.flatMap(page => entriesIn(page, kind, node))
   return { payloads, entries: entries.length > MAX_ENTRIES ? entries.slice(0, MAX_ENTRIES) : entries }
 }
 
@@ -68,7 +76,12 @@ function offers(node: UpstreamNode, kind: Kind): boolean {
   return node.upstream.server?.capabilities[LISTS[kind].capability] !== undefined
 }
 
-async function fetchPages(graph: Graph, node: UpstreamNode, kind: Kind, session: Session): Promise<Payload[]> {
+async function fetchPages(
+  graph: Graph,
+  node: UpstreamNode,
+  kind: Kind,
+  session: Session,
+): Promise<Payload[]> {
   const payloads: Payload[] = []
   let cursor: unknown
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -89,19 +102,33 @@ async function fetchPage(
   cursor: unknown,
 ): Promise<Payload | undefined> {
   const { method } = LISTS[kind]
-  const call = new RoadCall(node.upstream.name, method, cursor === undefined ? undefined : { cursor }, detached(graph, session, method))
+  const call = new RoadCall(
+    node.upstream.name,
+    method,
+    cursor === undefined ? undefined : { cursor },
+    detached(graph, session, method),
+  )
   graph.hooks.runner('call', method)?.(call)
   const answer = await node.dispatch(call)
   if ('result' in answer) return answer.result
   const error = 'error' in answer ? answer.error : undefined
   // A server may advertise resources and have no templates: an unknown list method is an empty list.
   if (error?.code === RPC.methodNotFound) return undefined
-  throw gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: node.upstream.name, why: `${method} failed: ${error?.message ?? 'it asks for input'}` })
+  throw gatewayError('GW_UPSTREAM_PROTOCOL', {
+    upstream: node.upstream.name,
+    why: `${method} failed: ${error?.message ?? 'it asks for input'}`,
+  })
 }
 
 /** An exchange of our own in somebody's session: many callers may wait for it, so none of them can cancel it. */
 export function detached(graph: Graph, session: Session, method: string): RoadExchange {
-  return new RoadExchange(graph.nextId(), session, { method, params: undefined, emit: () => undefined }, ignore, graph.clock.now())
+  return new RoadExchange(
+    graph.nextId(),
+    session,
+    { method, params: undefined, emit: () => undefined },
+    ignore,
+    graph.clock.now(),
+  )
 }
 
 function ignore(): void {

@@ -3,7 +3,16 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { travel } from './pipeline.ts'
-import type { Answer, Gate, Inbound, Notification, Readiness, Running, Session, SessionInit } from './ports.ts'
+import type {
+  Answer,
+  Gate,
+  Inbound,
+  Notification,
+  Readiness,
+  Running,
+  Session,
+  SessionInit,
+} from './ports.ts'
 import { RoadSession } from './session.ts'
 
 /** Sessions that can be told something unasked. */

@@ -2,9 +2,19 @@ import type { Hooks } from '../hooks/hooks.ts'
 import { Catalog } from './catalog.ts'
 import { ClientLane } from './client-lane.ts'
 import { RoadExchange } from './exchange.ts'
-import type { Clock, Config, Dispatch, Exchange, Log, Notification, Session, Inbound, Upstream } from './ports.ts'
+import type {
+  Clock,
+  Config,
+  Dispatch,
+  Exchange,
+  Log,
+  Notification,
+  Session,
+  Inbound,
+  Upstream,
+} from './ports.ts'
 import { Router } from './router.ts'
-import { Seal } from './seal.ts'
+import { type Seal } from './seal.ts'
 
 /** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
 export interface UpstreamNode {
@@ -42,7 +52,11 @@ export class Graph {
   readonly log: Log
   readonly clock: Clock
   readonly #identity: Identity
-  readonly #emit: (exchange: Exchange, notification: Notification, send: (notification: Notification) => void) => void
+  readonly #emit: (
+    exchange: Exchange,
+    notification: Notification,
+    send: (notification: Notification) => void,
+  ) => void
   #lastId = 0
   /** Exchanges on the road. */
   running = 0
@@ -72,9 +86,10 @@ export class Graph {
   /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */
   identity(): Identity {
     const [only] = this.upstreams.values()
-    const isTransparent = this.upstreams.size === 1 && only?.prefix === '' && this.#identity.isDefault === true
+    const isTransparent =
+      this.upstreams.size === 1 && only?.prefix === '' && this.#identity.isDefault === true
     const { isDefault: _, ...own } = this.#identity
-    return isTransparent ? (only.upstream.server?.info ?? (own as Identity)) : (own as Identity)
+    return isTransparent ? (only.upstream.server?.info ?? own) : own
   }
 
   #node(upstream: Upstream): UpstreamNode {

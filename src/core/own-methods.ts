@@ -51,7 +51,9 @@ async function discover(_exchange: Exchange, graph: Graph): Promise<Answer> {
 function setLevel(exchange: Exchange, graph: Graph): Answer {
   const level = exchange.params?.level
   if (typeof level !== 'string' || !LOG_LEVELS.includes(level)) {
-    return { error: rpcError(RPC.invalidParams, `Invalid params: "level" must be one of ${LOG_LEVELS.join(', ')}`) }
+    return {
+      error: rpcError(RPC.invalidParams, `Invalid params: "level" must be one of ${LOG_LEVELS.join(', ')}`),
+    }
   }
   exchange.session.client.logLevel = level
   for (const { upstream, dispatch } of graph.upstreams.values()) {

@@ -34,16 +34,22 @@ async function forward(exchange: Exchange, graph: Graph): Promise<Answer> {
   const refused = graph.catalog.refuses(exchange)
   if (refused !== undefined) return { error: refused }
   const decided = graph.hooks.runner('route', exchange.method)?.(exchange)
-  const route = decided === undefined ? await graph.router.find(exchange) : graph.router.permit(exchange, decided)
+  const route =
+    decided === undefined ? await graph.router.find(exchange) : graph.router.permit(exchange, decided)
   if ('error' in route) return route
   exchange.route = route
   return route.to === 'many' ? graph.catalog.list(exchange, route.upstreams) : call(exchange, route, graph)
 }
 
 /** Sends the exchange to the one upstream of its route. */
-export function call(exchange: Exchange, route: Extract<Route, { to: 'one' }>, graph: Graph): Promise<Answer> {
+export function call(
+  exchange: Exchange,
+  route: Extract<Route, { to: 'one' }>,
+  graph: Graph,
+): Promise<Answer> {
   const node = graph.upstreams.get(route.upstream)
-  if (node === undefined) return Promise.resolve({ error: rpcError(RPC.internal, `no upstream is named "${route.upstream}"`) })
+  if (node === undefined)
+    return Promise.resolve({ error: rpcError(RPC.internal, `no upstream is named "${route.upstream}"`) })
   const outbound = new RoadCall(route.upstream, exchange.method, route.params, exchange)
   if (exchange.method === 'tools/call') {
     const mismatch = graph.router.mirrorParams(outbound)
@@ -57,7 +63,12 @@ export function call(exchange: Exchange, route: Extract<Route, { to: 'one' }>, g
 function failure(thrown: unknown, exchange: Exchange, graph: Graph): Answer {
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
   if (error.code === 'GW_INTERNAL' || error.code === 'GW_PLUGIN_FAILED') {
-    graph.log.error(error.message, { code: error.code, method: exchange.method, ...error.fields, cause: stackOf(error.cause) })
+    graph.log.error(error.message, {
+      code: error.code,
+      method: exchange.method,
+      ...error.fields,
+      cause: stackOf(error.cause),
+    })
   }
   return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) }
 }

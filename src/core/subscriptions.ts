@@ -8,18 +8,26 @@ import type { Graph } from './graph.ts'
 import type { ListenFilter, ResourceOwner } from './client-lane.ts'
 import type { Answer, Exchange } from './ports.ts'
 
-const FLAGS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
+const FLAGS = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+} as const
 /** URIs in one `subscriptions/listen`. */
 const MAX_URIS = 1024
 
 /** `subscriptions/listen` (2026-07-28): acknowledges what can be had, then stays open until the client ends it. */
 export async function listen(exchange: Exchange, graph: Graph): Promise<Answer> {
   const asked = exchange.params?.notifications
-  if (!isObject(asked)) return { error: rpcError(RPC.invalidParams, 'Invalid params: "notifications" must be an object') }
+  if (!isObject(asked))
+    return { error: rpcError(RPC.invalidParams, 'Invalid params: "notifications" must be an object') }
   const filter = honoured(asked, graph)
   const ended = graph.lane.listen(exchange, filter)
   if (ended === undefined) return { error: rpcError(RPC.internal, 'Subscription limit reached') }
-  exchange.emit({ method: 'notifications/subscriptions/acknowledged', params: { notifications: describe(filter) } })
+  exchange.emit({
+    method: 'notifications/subscriptions/acknowledged',
+    params: { notifications: describe(filter) },
+  })
   await Promise.all([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
   await ended
   for (const uri of filter.uris) release(uri, exchange, graph, exchange)
@@ -30,7 +38,8 @@ function honoured(asked: JsonObject, graph: Graph): ListenFilter {
   const capabilities = mergedCapabilities(graph)
   const methods = new Set<string>()
   for (const [kind, flag] of Object.entries(FLAGS)) {
-    if (asked[flag] === true && capabilities[kind] !== undefined) methods.add(`notifications/${kind}/list_changed`)
+    if (asked[flag] === true && capabilities[kind] !== undefined)
+      methods.add(`notifications/${kind}/list_changed`)
   }
   const canSubscribe = isObject(capabilities.resources) && capabilities.resources.subscribe === true
   const uris = Array.isArray(asked.resourceSubscriptions) && canSubscribe ? asked.resourceSubscriptions : []
@@ -39,7 +48,8 @@ function honoured(asked: JsonObject, graph: Graph): ListenFilter {
 
 function describe(filter: ListenFilter): JsonObject {
   const notifications: JsonObject = {}
-  for (const [kind, flag] of Object.entries(FLAGS)) if (filter.methods.has(`notifications/${kind}/list_changed`)) notifications[flag] = true
+  for (const [kind, flag] of Object.entries(FLAGS))
+    if (filter.methods.has(`notifications/${kind}/list_changed`)) notifications[flag] = true
   if (filter.uris.size > 0) notifications.resourceSubscriptions = [...filter.uris]
   return notifications
 }
@@ -47,17 +57,21 @@ function describe(filter: ListenFilter): JsonObject {
 /** `resources/subscribe` (legacy): the upstream is subscribed once, however many sessions want the URI. */
 export async function subscribe(exchange: Exchange, graph: Graph): Promise<Answer> {
   const uri = exchange.params?.uri
-  if (typeof uri !== 'string') return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
+  if (typeof uri !== 'string')
+    return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
   const capabilities = mergedCapabilities(graph)
   if (!isObject(capabilities.resources) || capabilities.resources.subscribe !== true) {
-    return { error: rpcError(RPC.methodNotFound, 'Method not found: no upstream offers resource subscriptions') }
+    return {
+      error: rpcError(RPC.methodNotFound, 'Method not found: no upstream offers resource subscriptions'),
+    }
   }
   return hold(uri, exchange.session, graph, exchange)
 }
 
 export function unsubscribe(exchange: Exchange, graph: Graph): Answer {
   const uri = exchange.params?.uri
-  if (typeof uri !== 'string') return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
+  if (typeof uri !== 'string')
+    return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
   release(uri, exchange.session, graph, exchange)
   return { result: Payload.of({}) }
 }
@@ -65,7 +79,8 @@ export function unsubscribe(exchange: Exchange, graph: Graph): Answer {
 async function hold(uri: string, holder: object, graph: Graph, exchange: Exchange): Promise<Answer> {
   const done: Answer = { result: Payload.of({}) }
   const owner = await graph.router.owner(uri, exchange.session)
-  if (owner === undefined) return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
+  if (owner === undefined)
+    return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
   if (!graph.lane.hold(uri, owner, holder)) return done
   const answer = await ask('resources/subscribe', owner, graph, exchange)
   if ('error' in answer) graph.lane.release(uri, holder)
@@ -80,5 +95,7 @@ function release(uri: string, holder: object, graph: Graph, exchange: Exchange):
 async function ask(method: string, owner: ResourceOwner, graph: Graph, exchange: Exchange): Promise<Answer> {
   const node = graph.upstreams.get(owner.upstream)
   if (node === undefined) return { result: Payload.of({}) }
-  return node.dispatch(new RoadCall(owner.upstream, method, { uri: owner.original }, detached(graph, exchange.session, method)))
+  return node.dispatch(
+    new RoadCall(owner.upstream, method, { uri: owner.original }, detached(graph, exchange.session, method)),
+  )
 }

@@ -7,14 +7,21 @@ const MAX_URI = 8192
  */
 export function matchesTemplate(template: string, uri: string): boolean {
   if (uri.length > MAX_URI) return false
-  const literals = template.split(/\{[^}]*\}/)
-  const first = literals[0] ?? ''
-  const last = literals.length > 1 ? (literals.at(-1) ?? '') : ''
-  if (literals.length === 1) return uri === template
-  if (!uri.startsWith(first) || !uri.endsWith(last) || uri.length < first.length + last.length) return false
-  let at = first.length
+  const [first = '', ...others] = template.split(/\{[^}]*\}/)
+  const last = others.pop()
+  if (last === undefined) return uri === template
   const end = uri.length - last.length
-  for (const literal of literals.slice(1, -1)) {
+  return (
+    end >= first.length &&
+    uri.startsWith(first) &&
+    uri.endsWith(last) &&
+    standsInOrder(others, uri, first.length, end)
+  )
+}
+
+function standsInOrder(literals: readonly string[], uri: string, from: number, end: number): boolean {
+  let at = from
+  for (const literal of literals) {
     const found = uri.indexOf(literal, at)
     if (found < 0 || found + literal.length > end) return false
     at = found + literal.length

@@ -87,7 +87,12 @@ export class View {
     const list = this.entries.slice(offset, end).map(entry => named(entry, key))
     const result: JsonObject = { [member]: list }
     if (end < this.entries.length) result.nextCursor = cursor(end)
-    if (era === 'modern') Object.assign(result, { resultType: 'complete', ...freshness, _meta: { [META.serverInfo]: serverInfo } })
+    if (era === 'modern')
+      Object.assign(result, {
+        resultType: 'complete',
+        ...freshness,
+        _meta: { [META.serverInfo]: serverInfo },
+      })
     return Payload.of(result, era)
   }
 }

@@ -10,7 +10,10 @@ type Anything = (...args: never[]) => unknown
 type Callback = (error: Error | null, value?: unknown) => void
 
 /** A tap of a synchronous hook that names its plugin when it throws, and refuses a promise. */
-export function guardSync(tap: Anything, origin: TapOrigin): (a: unknown, b?: unknown, c?: unknown) => unknown {
+export function guardSync(
+  tap: Anything,
+  origin: TapOrigin,
+): (a: unknown, b?: unknown, c?: unknown) => unknown {
   const call = tap as (a: unknown, b?: unknown, c?: unknown) => unknown
   return (a, b, c) => {
     let value: unknown
@@ -40,7 +43,11 @@ export function guardAsync(tap: Anything, origin: TapOrigin): (...args: unknown[
       done(failed(origin, error))
       return
     }
-    if (isThenable(value)) value.then(settled => done(null, settled ?? undefined), (error: unknown) => done(failed(origin, error)))
+    if (isThenable(value))
+      value.then(
+        settled => done(null, settled ?? undefined),
+        (error: unknown) => done(failed(origin, error)),
+      )
     else done(null, value ?? undefined)
   }
   return (...args: unknown[]) => {
@@ -50,7 +57,9 @@ export function guardAsync(tap: Anything, origin: TapOrigin): (...args: unknown[
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  )
 }
 
 function failed(origin: TapOrigin, cause: unknown): GatewayError {

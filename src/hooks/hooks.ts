@@ -15,7 +15,9 @@ export interface TappableMap<T> {
 
 /** The hooks as a plugin gets them. */
 export type PluginHooks = {
-  readonly [N in HookName]: N extends 'createUpstream' | 'createListener' ? TappableMap<HookTaps[N]> : Tappable<HookTaps[N]>
+  readonly [N in HookName]: N extends 'createUpstream' | 'createListener'
+    ? TappableMap<HookTaps[N]>
+    : Tappable<HookTaps[N]>
 }
 
 /** How the core runs a hook: undefined when nobody taps it for this method or key. */
@@ -67,6 +69,7 @@ function view(point: HookPoint, plugin: string): unknown {
     }
     point.add({ plugin, options, key, run: run as never })
   }
-  if (HOOKS[point.name].by === 'key') return Object.freeze({ for: (key: string) => Object.freeze({ tap: tapFor(key) }) })
+  if (HOOKS[point.name].by === 'key')
+    return Object.freeze({ for: (key: string) => Object.freeze({ tap: tapFor(key) }) })
   return Object.freeze({ tap: tapFor(undefined) })
 }

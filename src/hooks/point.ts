@@ -38,7 +38,16 @@ const MAKE: Readonly<Record<HookKind, (args: string[]) => TapableHook>> = {
   asyncWaterfall: args => new AsyncSeriesWaterfallHook(args as never) as unknown as TapableHook,
 }
 
-const ARITY: Partial<Record<HookName, string[]>> = { settled: ['a'], ready: ['a'], close: ['a'], call: ['a'], request: ['a'], route: ['a'], session: ['a'], upstreamState: ['a', 'b', 'c'] }
+const ARITY: Partial<Record<HookName, string[]>> = {
+  settled: ['a'],
+  ready: ['a'],
+  close: ['a'],
+  call: ['a'],
+  request: ['a'],
+  route: ['a'],
+  session: ['a'],
+  upstreamState: ['a', 'b', 'c'],
+}
 
 /** Collects the taps of one hook and compiles them, once per selection, into one function. */
 export class HookPoint {
@@ -91,7 +100,12 @@ export class HookPoint {
 
   /** Only selectors that a tap names have a runner of their own, so that no peer can grow the table. */
   #isNamed(selector: string): boolean {
-    this.#named ??= new Set(this.#taps.flatMap(tap => [...(tap.key === undefined ? [] : [tap.key]), ...(tap.options.methods ?? [])]))
+    this.#named ??= new Set(
+      this.#taps.flatMap(tap => [
+        ...(tap.key === undefined ? [] : [tap.key]),
+        ...(tap.options.methods ?? []),
+      ]),
+    )
     return this.#named.has(selector)
   }
 
@@ -105,7 +119,11 @@ export class HookPoint {
     const { kind, mirrored } = HOOKS[this.name]
     const ordered = this.#build(taps)
     const hook = mirrored === true ? this.#rebuild([...ordered.taps].reverse()) : ordered
-    return (kind.startsWith('async') ? hook.promise.bind(hook) : hook.call.bind(hook)) as Anything
+    // Looked up at each call: until the first one they are delegates, and a bound delegate compiles the hook every time.
+    const run = kind.startsWith('async')
+      ? (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)
+      : (a: unknown, b: unknown, c: unknown) => hook.call(a, b, c)
+    return run
   }
 
   /** tapable sorts by stage and `before`. */
@@ -113,7 +131,11 @@ export class HookPoint {
     const hook = this.#empty()
     for (const tap of taps) {
       const origin = { plugin: tap.plugin, hook: this.name }
-      const options = { name: tap.plugin, stage: STAGES.indexOf(tap.options.stage ?? 'normal'), before: namesBefore(tap) }
+      const options = {
+        name: tap.plugin,
+        stage: STAGES.indexOf(tap.options.stage ?? 'normal'),
+        before: namesBefore(tap),
+      }
       if (this.#isAsync()) hook.tapAsync(options, this.#protect(guardAsync(tap.run, origin)))
       else hook.tap(options, this.#protect(guardSync(tap.run, origin)))
     }
@@ -139,23 +161,23 @@ export class HookPoint {
 
   /** On a safe hook a failure is reported and the next tap runs. */
   #protect(run: (...args: unknown[]) => unknown): Anything {
-    if (HOOKS[this.name].safe !== true) return run as Anything
+    if (HOOKS[this.name].safe !== true) return run
     if (!this.#isAsync()) {
-      return ((...args: unknown[]) => {
+      return (...args: unknown[]) => {
         try {
           run(...args)
         } catch (error) {
           this.#report(error)
         }
-      }) as Anything
+      }
     }
-    return ((...args: unknown[]) => {
+    return (...args: unknown[]) => {
       const done = args.pop() as () => void
       run(...args, (error: unknown) => {
         if (error !== null) this.#report(error)
         done()
       })
-    }) as Anything
+    }
   }
 }
 

@@ -14,13 +14,19 @@ export interface InstallContext {
 
 /** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
 export async function install(chosen: readonly Chosen[], context: InstallContext): Promise<Hooks> {
-  const hooks = new Hooks(error => context.log.error(reasonOf(error), error instanceof GatewayError ? { ...error.fields } : {}))
+  const hooks = new Hooks(error =>
+    context.log.error(reasonOf(error), error instanceof GatewayError ? { ...error.fields } : {}),
+  )
   for (const one of chosen) await setUp(one, hooks, context)
   hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))
   return hooks
 }
 
-async function setUp(one: Chosen, hooks: Hooks, { config, log, clock, slots }: InstallContext): Promise<void> {
+async function setUp(
+  one: Chosen,
+  hooks: Hooks,
+  { config, log, clock, slots }: InstallContext,
+): Promise<void> {
   const { plugin } = one
   const options = await checkOptions(one)
   try {

@@ -18,7 +18,11 @@ export interface Chosen {
 export function chooseBuiltins(builtins: readonly Plugin<never>[], config: Config): Chosen[] {
   return builtins
     .filter(plugin => isClaimed(plugin, config))
-    .map(plugin => ({ plugin, options: plugin.claims?.section === undefined ? undefined : config[plugin.claims.section], from: 'built-in' }))
+    .map(plugin => ({
+      plugin,
+      options: plugin.claims?.section === undefined ? undefined : config[plugin.claims.section],
+      from: 'built-in',
+    }))
 }
 
 function isClaimed({ claims }: Plugin<never>, config: Config): boolean {
@@ -33,7 +37,11 @@ function isClaimed({ claims }: Plugin<never>, config: Config): boolean {
 export async function loadConfigured(config: Config, directory: string): Promise<Chosen[]> {
   const wanted = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
   return Promise.all(
-    wanted.map(async ([name, { use, options }]) => ({ plugin: await load(name, use, directory, options), options, from: use })),
+    wanted.map(async ([name, { use, options }]) => ({
+      plugin: await load(name, use, directory, options),
+      options,
+      from: use,
+    })),
   )
 }
 
@@ -41,8 +49,10 @@ async function load(name: string, use: string, directory: string, options: unkno
   try {
     const loaded = (await import(locate(use, directory))) as { default?: unknown; plugin?: unknown }
     const exported = loaded.default ?? loaded.plugin
-    const made: unknown = typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
-    if (!isPlugin(made)) throw new TypeError('its default export is no plugin: an object with a name and a setup function')
+    const made: unknown =
+      typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
+    if (!isPlugin(made))
+      throw new TypeError('its default export is no plugin: an object with a name and a setup function')
     return { ...made, name }
   } catch (cause) {
     throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: reasonOf(cause), cause })
@@ -64,7 +74,8 @@ export function ordered(chosen: readonly Chosen[]): Chosen[] {
   const byName = new Map<string, Chosen>()
   for (const one of chosen) {
     const { name } = one.plugin
-    if (byName.has(name)) throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: 'another plugin has that name' })
+    if (byName.has(name))
+      throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: 'another plugin has that name' })
     byName.set(name, one)
   }
   const done = new Set<Chosen>()
@@ -72,13 +83,26 @@ export function ordered(chosen: readonly Chosen[]): Chosen[] {
   return [...done]
 }
 
-function place(one: Chosen, byName: ReadonlyMap<string, Chosen>, done: Set<Chosen>, path: readonly string[]): void {
+function place(
+  one: Chosen,
+  byName: ReadonlyMap<string, Chosen>,
+  done: Set<Chosen>,
+  path: readonly string[],
+): void {
   const { name, requires = [] } = one.plugin
   if (done.has(one)) return
-  if (path.includes(name)) throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: `plugins require each other: ${[...path, name].join(' → ')}` })
+  if (path.includes(name))
+    throw gatewayError('GW_PLUGIN_LOAD', {
+      plugin: name,
+      why: `plugins require each other: ${[...path, name].join(' → ')}`,
+    })
   for (const other of requires) {
     const required = byName.get(other)
-    if (required === undefined) throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: `it requires "${other}", which is not installed` })
+    if (required === undefined)
+      throw gatewayError('GW_PLUGIN_LOAD', {
+        plugin: name,
+        why: `it requires "${other}", which is not installed`,
+      })
     place(required, byName, done, [...path, name])
   }
   done.add(one)

@@ -14,7 +14,8 @@ export class SlotTable {
   /** The slot makers for one plugin's setup. */
   of(plugin: string): PluginApi['slot'] {
     let made = 0
-    const next = <K extends Owner, T>(init: (owner: K) => T): Slot<K, T> => slot(this.#place(JSON.stringify([plugin, made++])), init)
+    const next = <K extends Owner, T>(init: (owner: K) => T): Slot<K, T> =>
+      slot(this.#place(JSON.stringify([plugin, made++])), init)
     return Object.freeze({ exchange: next, session: next })
   }
 

@@ -30,7 +30,11 @@ export function nameOf(method: string, params: JsonObject | undefined): string |
 }
 
 /** The standard headers of a modern request (2026-07-28, Streamable HTTP). */
-export function standardHeaders(method: string, params: JsonObject | undefined, version: string): Record<string, string> {
+export function standardHeaders(
+  method: string,
+  params: JsonObject | undefined,
+  version: string,
+): Record<string, string> {
   const headers: Record<string, string> = { [HEADER.version]: version, [HEADER.method]: method }
   const name = nameOf(method, params)
   if (name !== undefined) headers[HEADER.name] = encodeHeaderValue(name)
@@ -52,17 +56,28 @@ export function headerMismatch(
   )
 }
 
-function compareName(header: string | undefined, method: string, params: JsonObject | undefined): RpcError | undefined {
+function compareName(
+  header: string | undefined,
+  method: string,
+  params: JsonObject | undefined,
+): RpcError | undefined {
   const name = nameOf(method, params)
   if (name === undefined) return undefined
-  return compare(HEADER.name, header === undefined ? undefined : (decodeHeaderValue(header.trim()) ?? ''), name)
+  return compare(
+    HEADER.name,
+    header === undefined ? undefined : (decodeHeaderValue(header.trim()) ?? ''),
+    name,
+  )
 }
 
 function compare(header: string, value: string | undefined, expected: unknown): RpcError | undefined {
   const name = TITLES[header] ?? header
   if (value === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${name} is missing`)
   if (value.trim() === expected) return undefined
-  return rpcError(RPC.headerMismatch, `Header mismatch: ${name} header value '${value.trim()}' does not match body value '${String(expected)}'`)
+  return rpcError(
+    RPC.headerMismatch,
+    `Header mismatch: ${name} header value '${value.trim()}' does not match body value '${String(expected)}'`,
+  )
 }
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -94,14 +109,22 @@ function collect(schema: unknown, path: readonly string[], found: ParamHeader[],
     const property = properties[key]
     if (!isObject(property)) continue
     const here = [...path, key]
-    if ('x-mcp-header' in property) {
-      const header = property['x-mcp-header']
-      if (!isHeaderName(header) || seen.has(header.toLowerCase()) || !isHeaderType(property.type)) return false
-      seen.add(header.toLowerCase())
-      found.push({ path: here, header })
-    }
-    if (!collect(property, here, found, seen)) return false
+    if (!annotate(property, here, found, seen) || !collect(property, here, found, seen)) return false
   }
+  return true
+}
+
+function annotate(
+  property: JsonObject,
+  path: readonly string[],
+  found: ParamHeader[],
+  seen: Set<string>,
+): boolean {
+  if (!('x-mcp-header' in property)) return true
+  const header = property['x-mcp-header']
+  if (!isHeaderName(header) || seen.has(header.toLowerCase()) || !isHeaderType(property.type)) return false
+  seen.add(header.toLowerCase())
+  found.push({ path, header })
   return true
 }
 
@@ -114,11 +137,18 @@ function isHeaderType(type: unknown): boolean {
 }
 
 /** The `Mcp-Param-*` headers of a call, as lower-case names. Null and absent values have none. */
-export function paramHeaderValues(annotations: readonly ParamHeader[], args: unknown): Record<string, string> {
+export function paramHeaderValues(
+  annotations: readonly ParamHeader[],
+  args: unknown,
+): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const { path, header } of annotations) {
-    const value = path.reduce<unknown>((at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined), args)
-    if (value !== undefined && value !== null) headers[HEADER.param + header.toLowerCase()] = encodeHeaderValue(String(value))
+    const value = path.reduce<unknown>(
+      (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined),
+      args,
+    )
+    if (value !== undefined && value !== null)
+      headers[HEADER.param + header.toLowerCase()] = encodeHeaderValue(String(value))
   }
   return headers
 }
@@ -146,5 +176,8 @@ export function paramMismatch(
 
 function sameValue(given: string | undefined, wanted: string | undefined): boolean {
   if (given === undefined || wanted === undefined) return false
-  return given === wanted || (/^-?\d+(\.0+)?$/.test(given) && /^-?\d+$/.test(wanted) && Number(given) === Number(wanted))
+  return (
+    given === wanted ||
+    (/^-?\d+(\.0+)?$/.test(given) && /^-?\d+$/.test(wanted) && Number(given) === Number(wanted))
+  )
 }

@@ -46,7 +46,11 @@ export function parseMessage(bytes: Buffer, era?: Era): Message {
   try {
     return interpret(bytes, spansOf(bytes), era)
   } catch (error) {
-    if (error instanceof ScanError) return malformed(isValidJson(bytes) ? RPC.invalidRequest : RPC.parse, `${isValidJson(bytes) ? 'Invalid request' : 'Parse error'}: ${error.message}`)
+    if (error instanceof ScanError)
+      return malformed(
+        isValidJson(bytes) ? RPC.invalidRequest : RPC.parse,
+        `${isValidJson(bytes) ? 'Invalid request' : 'Parse error'}: ${error.message}`,
+      )
     if (error instanceof SyntaxError) return malformed(RPC.parse, 'Parse error: the text is not JSON')
     throw error
   }
@@ -110,7 +114,8 @@ function keyText(bytes: Buffer, start: number, end: number): string {
 function interpret(bytes: Buffer, spans: Map<string, Span>, era: Era | undefined): Message {
   const id = readId(bytes, spans.get('id'))
   const known = id ?? null
-  if (read(bytes, spans.get('jsonrpc')) !== '2.0') return malformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', known)
+  if (read(bytes, spans.get('jsonrpc')) !== '2.0')
+    return malformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', known)
   if (spans.has('method')) return interpretCall(bytes, spans, id)
   return interpretResponse(bytes, spans, known, era)
 }
@@ -119,23 +124,40 @@ function interpretCall(bytes: Buffer, spans: Map<string, Span>, id: RpcId | null
   // The whole text is parsed, so that what lies outside the spans is proven to be JSON too.
   const { method, params } = JSON.parse(bytes.toString('utf8')) as { method: unknown; params: unknown }
   const known = id ?? null
-  if (spans.has('result') || spans.has('error')) return malformed(RPC.invalidRequest, 'Invalid request: both a call and a response', known)
-  if (typeof method !== 'string') return malformed(RPC.invalidRequest, 'Invalid request: "method" must be a string', known)
-  if (params !== undefined && !isObject(params)) return malformed(RPC.invalidRequest, 'Invalid request: "params" must be an object', known)
+  if (spans.has('result') || spans.has('error'))
+    return malformed(RPC.invalidRequest, 'Invalid request: both a call and a response', known)
+  if (typeof method !== 'string')
+    return malformed(RPC.invalidRequest, 'Invalid request: "method" must be a string', known)
+  if (params !== undefined && !isObject(params))
+    return malformed(RPC.invalidRequest, 'Invalid request: "params" must be an object', known)
   if (!spans.has('id')) return { kind: 'notification', method, params }
-  if (id === null || id === undefined) return malformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
+  if (id === null || id === undefined)
+    return malformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
   return { kind: 'request', id, method, params }
 }
 
-function interpretResponse(bytes: Buffer, spans: Map<string, Span>, id: RpcId | null, era: Era | undefined): Message {
+function interpretResponse(
+  bytes: Buffer,
+  spans: Map<string, Span>,
+  id: RpcId | null,
+  era: Era | undefined,
+): Message {
   const result = spans.get('result')
   const error = spans.get('error')
   if ((result === undefined) === (error === undefined)) {
     return malformed(RPC.invalidRequest, 'Invalid request: neither a call nor a response', id)
   }
-  if (error !== undefined) return { kind: 'response', id, result: undefined, resultType: undefined, error: asError(read(bytes, error)) }
+  if (error !== undefined)
+    return {
+      kind: 'response',
+      id,
+      result: undefined,
+      resultType: undefined,
+      error: asError(read(bytes, error)),
+    }
   const [start, end] = result as Span
-  if (bytes[start] !== 0x7b) return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
+  if (bytes[start] !== 0x7b)
+    return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
   const slice = bytes.subarray(start, end)
   const resultType = era === 'legacy' ? undefined : resultTypeOf(slice)
   return { kind: 'response', id, result: Payload.raw(slice, era), resultType, error: undefined }
@@ -154,7 +176,11 @@ function resultTypeOf(result: Buffer): string | undefined {
 
 function readId(bytes: Buffer, span: Span | undefined): RpcId | null | undefined {
   const id = read(bytes, span)
-  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : id === null ? null : undefined
+  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
+    ? id
+    : id === null
+      ? null
+      : undefined
 }
 
 function read(bytes: Buffer, span: Span | undefined): unknown {
@@ -162,7 +188,8 @@ function read(bytes: Buffer, span: Span | undefined): unknown {
 }
 
 function asError(value: unknown): RpcError {
-  if (isObject(value) && typeof value.code === 'number' && typeof value.message === 'string') return value as unknown as RpcError
+  if (isObject(value) && typeof value.code === 'number' && typeof value.message === 'string')
+    return value as unknown as RpcError
   return rpcError(RPC.internal, 'the server answered with an error of no known shape', value)
 }
 

@@ -30,10 +30,22 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
   ['prompts/list', { to: 'list', kind: 'prompts', capability: 'prompts', cacheable: true }],
   ['prompts/get', { to: 'owner', kind: 'prompts', target: 'name', capability: 'prompts' }],
   ['resources/list', { to: 'list', kind: 'resources', capability: 'resources', cacheable: true }],
-  ['resources/templates/list', { to: 'list', kind: 'resourceTemplates', capability: 'resources', cacheable: true }],
-  ['resources/read', { to: 'owner', kind: 'resources', target: 'uri', capability: 'resources', cacheable: true }],
-  ['resources/subscribe', { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' }],
-  ['resources/unsubscribe', { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' }],
+  [
+    'resources/templates/list',
+    { to: 'list', kind: 'resourceTemplates', capability: 'resources', cacheable: true },
+  ],
+  [
+    'resources/read',
+    { to: 'owner', kind: 'resources', target: 'uri', capability: 'resources', cacheable: true },
+  ],
+  [
+    'resources/subscribe',
+    { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' },
+  ],
+  [
+    'resources/unsubscribe',
+    { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' },
+  ],
   ['completion/complete', { to: 'owner', target: 'ref', capability: 'completions' }],
 ])
 
@@ -49,9 +61,27 @@ interface ListRow {
 
 /** How each kind is listed. */
 export const LISTS: Readonly<Record<Kind, ListRow>> = {
-  tools: { method: 'tools/list', member: 'tools', key: 'name', capability: 'tools', changed: 'notifications/tools/list_changed' },
-  prompts: { method: 'prompts/list', member: 'prompts', key: 'name', capability: 'prompts', changed: 'notifications/prompts/list_changed' },
-  resources: { method: 'resources/list', member: 'resources', key: 'uri', capability: 'resources', changed: 'notifications/resources/list_changed' },
+  tools: {
+    method: 'tools/list',
+    member: 'tools',
+    key: 'name',
+    capability: 'tools',
+    changed: 'notifications/tools/list_changed',
+  },
+  prompts: {
+    method: 'prompts/list',
+    member: 'prompts',
+    key: 'name',
+    capability: 'prompts',
+    changed: 'notifications/prompts/list_changed',
+  },
+  resources: {
+    method: 'resources/list',
+    member: 'resources',
+    key: 'uri',
+    capability: 'resources',
+    changed: 'notifications/resources/list_changed',
+  },
   resourceTemplates: {
     method: 'resources/templates/list',
     member: 'resourceTemplates',

@@ -27,24 +27,31 @@ export type VisitMember = (keyStart: number, keyEnd: number, valueStart: number,
  */
 export function scanObject(bytes: Buffer, start: number, end: number, visit: VisitMember): void {
   let at = skipSpace(bytes, start, end)
-  if (bytes[at] !== OPEN_OBJECT) throw new ScanError('not a JSON object')
+  if (!is(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object')
   at = skipSpace(bytes, at + 1, end)
-  if (bytes[at] === CLOSE_OBJECT && at < end) return endOfInput(bytes, at + 1, end)
+  if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
   for (;;) {
-    if (bytes[at] !== QUOTE || at >= end) throw new ScanError('expected a member name')
-    const keyStart = at + 1
-    at = skipString(bytes, at, end)
-    const keyEnd = at - 1
-    at = skipSpace(bytes, at, end)
-    if (bytes[at] !== COLON || at >= end) throw new ScanError('expected ":"')
-    const valueStart = skipSpace(bytes, at + 1, end)
-    const valueEnd = skipValue(bytes, valueStart, end)
-    visit(keyStart, keyEnd, valueStart, valueEnd)
-    at = skipSpace(bytes, valueEnd, end)
-    if (bytes[at] === CLOSE_OBJECT && at < end) return endOfInput(bytes, at + 1, end)
-    if (bytes[at] !== COMMA || at >= end) throw new ScanError('expected "," or "}"')
+    at = skipSpace(bytes, member(bytes, at, end, visit), end)
+    if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
+    if (!is(bytes, at, end, COMMA)) throw new ScanError('expected "," or "}"')
     at = skipSpace(bytes, at + 1, end)
   }
+}
+
+/** Visits the member that begins at `at`; returns where it ends. */
+function member(bytes: Buffer, at: number, end: number, visit: VisitMember): number {
+  if (!is(bytes, at, end, QUOTE)) throw new ScanError('expected a member name')
+  const keyEnd = skipString(bytes, at, end) - 1
+  const colon = skipSpace(bytes, keyEnd + 1, end)
+  if (!is(bytes, colon, end, COLON)) throw new ScanError('expected ":"')
+  const valueStart = skipSpace(bytes, colon + 1, end)
+  const valueEnd = skipValue(bytes, valueStart, end)
+  visit(at + 1, keyEnd, valueStart, valueEnd)
+  return valueEnd
+}
+
+function is(bytes: Buffer, at: number, end: number, byte: number): boolean {
+  return at < end && bytes[at] === byte
 }
 
 /**
@@ -94,7 +101,9 @@ function skipValue(bytes: Buffer, at: number, end: number): number {
 }
 
 function endsScalar(byte: number | undefined): boolean {
-  return byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || (byte !== undefined && byte <= 0x20)
+  return (
+    byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || (byte !== undefined && byte <= 0x20)
+  )
 }
 
 /** The stack of open brackets; one for all, as scanning never yields. The envelope itself is level 1. */

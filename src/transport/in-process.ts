@@ -8,11 +8,27 @@ import { MODERN_VERSION } from '../protocol/versions.ts'
 
 /** A client inside the process, on the same road as any other: modern, one session. */
 export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<Connection> {
-  const side: ClientSide = { info: client, capabilities: {}, version: MODERN_VERSION, era: 'modern', logLevel: undefined }
-  const session = await gate.openSession({ id: randomUUID(), listener: 'in-process', principal: ANONYMOUS, client: side, notify: () => false })
+  const side: ClientSide = {
+    info: client,
+    capabilities: {},
+    version: MODERN_VERSION,
+    era: 'modern',
+    logLevel: undefined,
+  }
+  const session = await gate.openSession({
+    id: randomUUID(),
+    listener: 'in-process',
+    principal: ANONYMOUS,
+    client: side,
+    notify: () => false,
+  })
 
   async function raw(method: string, params?: JsonObject, options: RequestOptions = {}): Promise<Payload> {
-    const { answer, cancel } = gate.run(session, { method, params, emit: notification => options.onNotification?.(notification) })
+    const { answer, cancel } = gate.run(session, {
+      method,
+      params,
+      emit: notification => options.onNotification?.(notification),
+    })
     const abort = (): void => cancel('aborted')
     options.signal?.addEventListener('abort', abort, { once: true })
     if (options.signal?.aborted === true) abort()

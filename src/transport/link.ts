@@ -140,10 +140,8 @@ export class Link implements WireEvents {
     try {
       if (this.closedBecause !== undefined) throw this.#closedError(this.closedBecause)
       if (this.#pending.size >= MAX_PENDING) {
-        throw gatewayError('GW_UPSTREAM_DOWN', {
-          upstream: this.#host.name,
-          why: `${MAX_PENDING} calls wait for it already`,
-        })
+        const why = `${MAX_PENDING} calls wait for it already`
+        throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
       }
       this.#pending.set(pending.id, pending)
       this.wire.request(pending, params)
@@ -208,7 +206,7 @@ export class Link implements WireEvents {
     const owner = of ?? this.#subscribed(method, params)
     if (owner?.hear !== undefined) return owner.hear({ method, params: withoutSubscription(params) })
     if (method === 'notifications/cancelled') return
-    if (method === 'notifications/message') return this.#logged(notification, of)
+    if (method === 'notifications/message') return this.#logged({ method, params }, this.#exchangeOf(of))
     if (of?.call === undefined || isGlobal(method)) this.#host.notify({ method, params })
     else of.call.exchange.emit({ method, params })
   }
@@ -224,10 +222,9 @@ export class Link implements WireEvents {
     })
   }
 
-  #logged({ method, params }: RpcNotification, of: Pending | undefined): void {
-    const exchange = this.#exchangeOf(of)
+  #logged(notification: Notification, exchange: Exchange | undefined): void {
     if (exchange === undefined) this.#drops.count('message')
-    else exchange.emit({ method, params })
+    else exchange.emit(notification)
   }
 
   /** The subscription a notification names, on a pipe that all share. */

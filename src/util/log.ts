@@ -41,12 +41,19 @@ function logger(options: LogOptions, bound: Fields): Logger {
   }
 }
 
-function line({ format, time = () => new Date() }: LogOptions, level: Level, message: string, fields: Fields): string {
+function line(
+  { format, time = () => new Date() }: LogOptions,
+  level: Level,
+  message: string,
+  fields: Fields,
+): string {
   const now = time().toISOString()
   if (format === 'json') return JSON.stringify({ time: now, level, message, ...fields }, plain)
   const tail = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${key}=${typeof value === 'string' ? quoted(value) : JSON.stringify(value, plain)}`)
+    .map(
+      ([key, value]) => ` ${key}=${typeof value === 'string' ? quoted(value) : JSON.stringify(value, plain)}`,
+    )
   return `${now.slice(11, 23)} ${level.padEnd(5)} ${message}${tail.join('')}`
 }
 
@@ -61,9 +68,15 @@ function quoted(text: string): string {
 /** Text without anything that could steer a terminal. */
 export function printable(text: string): string {
   // eslint-disable-next-line no-control-regex -- they are what is looked for
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
+    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 function hideSecrets({ secrets = [] }: LogOptions, text: string): string {
-  return secrets.reduce((hidden, secret) => (secret.length < 4 ? hidden : hidden.replaceAll(secret, '***')), text)
+  return secrets.reduce(
+    (hidden, secret) => (secret.length < 4 ? hidden : hidden.replaceAll(secret, '***')),
+    text,
+  )
 }

@@ -1,4 +1,4 @@
-/** Where the time went: `profile.ts <file.cpuprofile> [rows]` prints the functions with the most time of their own. */
+/** Where the time went: `profile.ts <file.cpuprofile> [rows] [seconds to skip]` prints the functions with most time. */
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,14 +16,16 @@ const WAITING = new Set(['(idle)', '(root)'])
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The functions of a profile with their share of the time that was not waited. */
-function sharesOf({ nodes, samples, timeDeltas }: Profile): readonly (readonly [string, number])[] {
+function sharesOf({ nodes, samples, timeDeltas }: Profile, skipMicros: number): readonly (readonly [string, number])[] {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]))
   const micros = new Map<string, number>()
   let all = 0
+  let clock = 0
   samples.forEach((id, index) => {
     const name = names.get(id) ?? '?'
-    if (WAITING.has(name)) return
     const spent = timeDeltas[index] ?? 0
+    clock += spent
+    if (WAITING.has(name) || clock < skipMicros) return
     all += spent
     micros.set(name, (micros.get(name) ?? 0) + spent)
   })
@@ -36,8 +38,8 @@ function nameOf({ functionName, url, lineNumber }: Profile['nodes'][number]['cal
   return `${functionName === '' ? '(anonymous)' : functionName}  ${file.replace(/^.*node_modules\//, '')}:${lineNumber + 1}`
 }
 
-const [file = '', rows = '40'] = process.argv.slice(2)
+const [file = '', rows = '40', skip = '0'] = process.argv.slice(2)
 const profile = JSON.parse(readFileSync(file, 'utf8')) as Profile
-for (const [name, share] of sharesOf(profile).slice(0, Number(rows))) {
+for (const [name, share] of sharesOf(profile, Number(skip) * 1e6).slice(0, Number(rows))) {
   console.log(`${(share * 100).toFixed(1).padStart(5)} %  ${name}`)
 }

@@ -3,15 +3,18 @@ import { median } from './statistics.ts'
 const ROUNDS = 5
 const BATCH = 64
 
-/** The cost of one call of `work`, in microseconds: the median of a few rounds of `ms` each, after a warm one. */
+/**
+ * The cost of one call of `work` in microseconds of processor time, which other programs disturb least:
+ * the median of a few rounds of `ms` each, after a warm one.
+ */
 export async function microsOf(work: () => unknown, ms: number): Promise<number> {
   const rounds: number[] = []
-  for (let round = 0; round <= ROUNDS; round++) rounds.push(await timed(work, ms))
+  for (let round = 0; round <= ROUNDS; round++) rounds.push(await timed(work, ms * 1000))
   return median(rounds.slice(1))
 }
 
-async function timed(work: () => unknown, ms: number): Promise<number> {
-  const from = performance.now()
+async function timed(work: () => unknown, micros: number): Promise<number> {
+  const from = spent()
   let calls = 0
   let elapsed = 0
   do {
@@ -20,7 +23,12 @@ async function timed(work: () => unknown, ms: number): Promise<number> {
       if (made instanceof Promise) await made
     }
     calls += BATCH
-    elapsed = performance.now() - from
-  } while (elapsed < ms)
-  return (elapsed * 1000) / calls
+    elapsed = spent() - from
+  } while (elapsed < micros)
+  return elapsed / calls
+}
+
+function spent(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
 }

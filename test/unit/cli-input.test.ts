@@ -48,13 +48,13 @@ function wrapped(command: string[], more: object = {}): ReturnType<typeof wrapCo
 }
 
 test('wrap stands for a valid configuration with one upstream and no prefix', async () => {
-  const config = wrapped(['npx', '-y', 'x', '-y', 'x'], { variables: ['KEY', 'A=b=c', 'EMPTY='] })
+  const config = wrapped(['npx', '-y', 'thing', '-y', 'thing'], { variables: ['KEY', 'A=b=c', 'EMPTY='] })
 
   const { config: checked, warnings } = parseConfig(config, { directory: process.cwd() })
-  const upstream = checked.upstreams['x']
+  const upstream = checked.upstreams['thing']
   assert.deepEqual(warnings, [])
   assert.ok(upstream?.type === 'stdio')
-  assert.deepEqual(upstream.args, ['-y', 'x', '-y', 'x'])
+  assert.deepEqual(upstream.args, ['-y', 'thing', '-y', 'thing'])
   assert.equal(upstream.prefix, '')
   assert.deepEqual(upstream.env, { KEY: 'own', A: 'b=c', EMPTY: '' })
   assert.equal(checked.listeners['stdio']?.type, 'stdio')

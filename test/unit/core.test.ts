@@ -20,7 +20,8 @@ test('a seal refuses every flipped bit and every truncation', () => {
     forged[bit >> 3] = (forged[bit >> 3] as number) ^ (1 << (bit & 7))
     assert.equal(seal.open(forged.toString('base64url'), 'x'), undefined)
   }
-  for (let length = 0; length < bytes.length; length++) assert.equal(seal.open(bytes.subarray(0, length).toString('base64url'), 'x'), undefined)
+  for (let length = 0; length < bytes.length; length++)
+    assert.equal(seal.open(bytes.subarray(0, length).toString('base64url'), 'x'), undefined)
 })
 
 test('a URI is compared with a template by its literal parts', () => {
@@ -40,7 +41,12 @@ test('a template of many parts does not make matching slow', () => {
 
 test('a log line carries no control characters and no secret', () => {
   const lines: string[] = []
-  const log = createLog({ level: 'info', format: 'pretty', write: line => lines.push(line), secrets: ['hunter22'] })
+  const log = createLog({
+    level: 'info',
+    format: 'pretty',
+    write: line => lines.push(line),
+    secrets: ['hunter22'],
+  })
   log.child({ upstream: 'x' }).info('red \u001b[31m', { token: 'Bearer hunter22', bad: '\u202e' })
   log.debug('quiet')
   assert.equal(lines.length, 1)

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { toLegacyError, toLegacyParams, toLegacyResult } from '../../src/protocol/era/legacy.ts'
-import { envelopeProblem, isLoud, stampSubscription, toModernError, toModernParams, toModernResult } from '../../src/protocol/era/modern.ts'
+import {
+  envelopeProblem,
+  isLoud,
+  stampSubscription,
+  toModernError,
+  toModernParams,
+  toModernResult,
+} from '../../src/protocol/era/modern.ts'
 import { META } from '../../src/protocol/names.ts'
 import { Payload } from '../../src/protocol/payload.ts'
 import { looksModern, negotiateLegacy } from '../../src/protocol/versions.ts'
@@ -22,23 +29,41 @@ describe('a result crosses eras', () => {
 
   test('legacy to modern with freshness where the method has it', () => {
     const result = toModernResult(Payload.raw(Buffer.from('{"contents":[]}'), 'legacy'), 'resources/read')
-    assert.deepEqual(JSON.parse(result.toString()), { resultType: 'complete', ttlMs: 0, cacheScope: 'private', contents: [] })
+    assert.deepEqual(JSON.parse(result.toString()), {
+      resultType: 'complete',
+      ttlMs: 0,
+      cacheScope: 'private',
+      contents: [],
+    })
   })
 
   test('legacy to modern without doubling a member it happens to have', () => {
-    const result = toModernResult(Payload.raw(Buffer.from('{"ttlMs":5,"contents":[]}'), 'legacy'), 'resources/read')
+    const result = toModernResult(
+      Payload.raw(Buffer.from('{"ttlMs":5,"contents":[]}'), 'legacy'),
+      'resources/read',
+    )
     assert.equal(result.toString().match(/ttlMs/g)?.length, 1)
   })
 
   test('modern to legacy without what legacy does not know', () => {
-    const result = toLegacyResult(Payload.raw(Buffer.from('{"resultType":"complete","ttlMs":1,"cacheScope":"public","tools":[]}'), 'modern'))
+    const result = toLegacyResult(
+      Payload.raw(
+        Buffer.from('{"resultType":"complete","ttlMs":1,"cacheScope":"public","tools":[]}'),
+        'modern',
+      ),
+    )
     assert.equal(result.toString(), '{"tools":[]}')
   })
 })
 
 describe('parameters cross eras', () => {
   test('toward a modern server with the client in the envelope', () => {
-    const params = toModernParams({ name: 'x', _meta: { traceparent: 't', progressToken: 'theirs' } }, client, '2026-07-28', 7)
+    const params = toModernParams(
+      { name: 'x', _meta: { traceparent: 't', progressToken: 'theirs' } },
+      client,
+      '2026-07-28',
+      7,
+    )
     assert.deepEqual(params._meta, {
       traceparent: 't',
       progressToken: 7,
@@ -62,23 +87,42 @@ describe('errors cross eras', () => {
     assert.equal(toModernError({ code: -32002, message: 'x' }).code, -32602)
   })
   test('implementation codes of old servers become internal errors, with the original in data', () => {
-    assert.deepEqual(toModernError({ code: -32000, message: 'x', data: 1 }), { code: -32603, message: 'x', data: { upstream: { code: -32000, data: 1 } } })
+    assert.deepEqual(toModernError({ code: -32000, message: 'x', data: 1 }), {
+      code: -32603,
+      message: 'x',
+      data: { upstream: { code: -32000, data: 1 } },
+    })
   })
   test('modern codes do not reach legacy clients', () => {
-    for (const code of [-32020, -32021, -32022]) assert.equal(toLegacyError({ code, message: 'x' }).code, -32603)
+    for (const code of [-32020, -32021, -32022])
+      assert.equal(toLegacyError({ code, message: 'x' }).code, -32603)
   })
 })
 
 describe('the modern envelope', () => {
-  const meta = (change: object): object => ({ [META.protocolVersion]: '2026-07-28', [META.clientCapabilities]: {}, ...change })
+  const meta = (change: object): object => ({
+    [META.protocolVersion]: '2026-07-28',
+    [META.clientCapabilities]: {},
+    ...change,
+  })
   test('needs a version and capabilities', () => {
     assert.equal(envelopeProblem({ _meta: meta({}) }), undefined)
-    for (const _meta of [undefined, {}, meta({ [META.protocolVersion]: 1 }), meta({ [META.clientCapabilities]: [] }), meta({ [META.clientInfo]: 'x' }), meta({ [META.logLevel]: 'loud' })]) {
+    for (const _meta of [
+      undefined,
+      {},
+      meta({ [META.protocolVersion]: 1 }),
+      meta({ [META.clientCapabilities]: [] }),
+      meta({ [META.clientInfo]: 'x' }),
+      meta({ [META.logLevel]: 'loud' }),
+    ]) {
       assert.equal(envelopeProblem({ _meta })?.code, -32602)
     }
   })
   test('stamps what belongs to a listen with its id, number or text', () => {
-    assert.deepEqual(stampSubscription({ uri: 'a', _meta: { x: 1 } }, 7), { uri: 'a', _meta: { x: 1, [META.subscriptionId]: 7 } })
+    assert.deepEqual(stampSubscription({ uri: 'a', _meta: { x: 1 } }, 7), {
+      uri: 'a',
+      _meta: { x: 1, [META.subscriptionId]: 7 },
+    })
   })
 })
 

@@ -14,11 +14,16 @@ import { META } from '../../src/protocol/names.ts'
 
 describe('header values', () => {
   test('come back as they went, whatever the text', () => {
-    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), value => assert.equal(decodeHeaderValue(encodeHeaderValue(value)), value)))
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), value =>
+        assert.equal(decodeHeaderValue(encodeHeaderValue(value)), value),
+      ),
+    )
   })
   test('are plain where they can be, and never carry a line break', () => {
     assert.equal(encodeHeaderValue('get_sum'), 'get_sum')
-    for (const value of [' x', 'x\r\ny: z', 'é', '', '=?base64?eA==?=']) assert.match(encodeHeaderValue(value), /^=\?base64\?[\w+/=]*\?=$/)
+    for (const value of [' x', 'x\r\ny: z', 'é', '', '=?base64?eA==?='])
+      assert.match(encodeHeaderValue(value), /^=\?base64\?[\w+/=]*\?=$/)
   })
   test('with broken base64 are refused', () => {
     assert.equal(decodeHeaderValue('=?base64?a?='), undefined)
@@ -28,11 +33,19 @@ describe('header values', () => {
 describe('the standard headers', () => {
   const params = { name: 'tool', _meta: { [META.protocolVersion]: '2026-07-28' } }
   test('agree with the body they were made from', () => {
-    assert.equal(headerMismatch(standardHeaders('tools/call', params, '2026-07-28'), 'tools/call', params), undefined)
+    assert.equal(
+      headerMismatch(standardHeaders('tools/call', params, '2026-07-28'), 'tools/call', params),
+      undefined,
+    )
   })
   test('that are missing or differ are named', () => {
     const headers = standardHeaders('tools/call', params, '2026-07-28')
-    for (const [name, value] of [['mcp-name', 'other'], ['mcp-method', 'tools/list'], ['mcp-protocol-version', '2025-11-25'], ['mcp-name', undefined]] as const) {
+    for (const [name, value] of [
+      ['mcp-name', 'other'],
+      ['mcp-method', 'tools/list'],
+      ['mcp-protocol-version', '2025-11-25'],
+      ['mcp-name', undefined],
+    ] as const) {
       const error = headerMismatch({ ...headers, [name]: value }, 'tools/call', params)
       assert.equal(error?.code, -32020)
       assert.match(error.message, new RegExp(name, 'i'))
@@ -51,7 +64,10 @@ describe('mirrored parameters', () => {
   const annotations = paramHeaders(schema) ?? []
 
   test('are found at any depth and written as headers', () => {
-    assert.deepEqual(paramHeaderValues(annotations, { region: 'é', deep: { n: 5 } }), { 'mcp-param-region': '=?base64?w6k=?=', 'mcp-param-n': '5' })
+    assert.deepEqual(paramHeaderValues(annotations, { region: 'é', deep: { n: 5 } }), {
+      'mcp-param-region': '=?base64?w6k=?=',
+      'mcp-param-n': '5',
+    })
     assert.deepEqual(paramHeaderValues(annotations, { region: null }), {})
   })
   test('must agree with the arguments; whole numbers are compared as numbers', () => {
@@ -62,7 +78,11 @@ describe('mirrored parameters', () => {
     assert.equal(paramMismatch(annotations, { 'mcp-param-unknown': 'x' }, {}), undefined)
   })
   test('with an invalid annotation make the tool unfit for HTTP', () => {
-    for (const property of [{ type: 'number', 'x-mcp-header': 'A' }, { type: 'string', 'x-mcp-header': 'a b' }, { type: 'string', 'x-mcp-header': '' }]) {
+    for (const property of [
+      { type: 'number', 'x-mcp-header': 'A' },
+      { type: 'string', 'x-mcp-header': 'a b' },
+      { type: 'string', 'x-mcp-header': '' },
+    ]) {
       assert.equal(paramHeaders({ properties: { property } }), undefined)
     }
     const twice = { a: { type: 'string', 'x-mcp-header': 'X' }, b: { type: 'string', 'x-mcp-header': 'x' } }

@@ -40,7 +40,10 @@ describe('the traps of tapable are closed', () => {
     )
     const error = await failureOf(() => hooks.runner('request', 'tools/call')?.(exchange))
     assert.equal(error.code, 'GW_PLUGIN_FAILED')
-    assert.deepEqual([error.fields.plugin, error.fields.hook, (error.cause as Error).message], ['b', 'request', 'boom'])
+    assert.deepEqual(
+      [error.fields.plugin, error.fields.hook, (error.cause as Error).message],
+      ['b', 'request', 'boom'],
+    )
   })
 
   test('a second tap that returns no promise settles the hook with its value', async () => {
@@ -74,7 +77,9 @@ describe('the traps of tapable are closed', () => {
   })
 
   test('before names a plugin that must exist', () => {
-    assert.throws(() => tapped(h => h.request.tap({ before: 'typo' }, () => undefined)), { code: 'GW_HOOK_UNKNOWN' })
+    assert.throws(() => tapped(h => h.request.tap({ before: 'typo' }, () => undefined)), {
+      code: 'GW_HOOK_UNKNOWN',
+    })
   })
 
   test('a tap after setup is refused', () => {

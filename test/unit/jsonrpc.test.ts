@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { editObject, encodeError, encodeNotification, encodeRequest, encodeResult, isBatch, parseMessage } from '../../src/protocol/jsonrpc.ts'
+import {
+  editObject,
+  encodeError,
+  encodeNotification,
+  encodeRequest,
+  encodeResult,
+  isBatch,
+  parseMessage,
+} from '../../src/protocol/jsonrpc.ts'
 import { MAX_DEPTH } from '../../src/protocol/scan.ts'
 
 function parse(text: string): ReturnType<typeof parseMessage> {
@@ -15,16 +23,31 @@ function codeOf(text: string): number | undefined {
 
 describe('the strict envelope', () => {
   test('keeps the type of an id: 1 is not "1"', () => {
-    assert.deepEqual(parse('{"jsonrpc":"2.0","id":1,"method":"ping"}'), { kind: 'request', id: 1, method: 'ping', params: undefined })
-    assert.deepEqual(parse('{"jsonrpc":"2.0","id":"1","method":"ping"}'), { kind: 'request', id: '1', method: 'ping', params: undefined })
+    assert.deepEqual(parse('{"jsonrpc":"2.0","id":1,"method":"ping"}'), {
+      kind: 'request',
+      id: 1,
+      method: 'ping',
+      params: undefined,
+    })
+    assert.deepEqual(parse('{"jsonrpc":"2.0","id":"1","method":"ping"}'), {
+      kind: 'request',
+      id: '1',
+      method: 'ping',
+      params: undefined,
+    })
   })
 
   test('tells a notification by the absence of an id', () => {
-    assert.deepEqual(parse('{"jsonrpc":"2.0","method":"x","params":{"a":1}}'), { kind: 'notification', method: 'x', params: { a: 1 } })
+    assert.deepEqual(parse('{"jsonrpc":"2.0","method":"x","params":{"a":1}}'), {
+      kind: 'notification',
+      method: 'x',
+      params: { a: 1 },
+    })
   })
 
   test('refuses an id that is null, an object or a boolean', () => {
-    for (const id of ['null', '{}', 'true', '[1]']) assert.equal(codeOf(`{"jsonrpc":"2.0","id":${id},"method":"x"}`), -32600)
+    for (const id of ['null', '{}', 'true', '[1]'])
+      assert.equal(codeOf(`{"jsonrpc":"2.0","id":${id},"method":"x"}`), -32600)
   })
 
   test('refuses an envelope key that stands twice, escaped or not', () => {
@@ -33,7 +56,14 @@ describe('the strict envelope', () => {
   })
 
   test('refuses text that is not JSON as a parse error', () => {
-    for (const text of ['', '{', '{"jsonrpc":"2.0"', '{"jsonrpc":"2.0","id":1,"method":"a",}', 'nonsense', '{"jsonrpc":"2.0","id":1,"method":"a"} x']) {
+    for (const text of [
+      '',
+      '{',
+      '{"jsonrpc":"2.0"',
+      '{"jsonrpc":"2.0","id":1,"method":"a",}',
+      'nonsense',
+      '{"jsonrpc":"2.0","id":1,"method":"a"} x',
+    ]) {
       assert.equal(codeOf(text), -32700, text)
     }
   })
@@ -51,7 +81,8 @@ describe('the strict envelope', () => {
   })
 
   test('refuses nesting deeper than 64 and accepts 64', () => {
-    const nested = (depth: number): string => `{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":${'['.repeat(depth)}${']'.repeat(depth)}}}`
+    const nested = (depth: number): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":${'['.repeat(depth)}${']'.repeat(depth)}}}`
     assert.equal(codeOf(nested(MAX_DEPTH - 2)), undefined)
     assert.equal(codeOf(nested(MAX_DEPTH - 1)), -32600)
     assert.equal(codeOf(nested(200_000)), -32600)
@@ -71,12 +102,17 @@ describe('the strict envelope', () => {
   })
 
   test('accepts what real servers send: extra members, id null on an error, a fractional id', () => {
-    assert.equal(parse('{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"},"extra":1}').kind, 'response')
+    assert.equal(
+      parse('{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"},"extra":1}').kind,
+      'response',
+    )
     assert.equal(parse('{"jsonrpc":"2.0","id":1.5,"result":{}}').kind, 'response')
   })
 
   test('reads resultType of a modern result only', () => {
-    const text = Buffer.from('{"jsonrpc":"2.0","id":1,"result":{"content":["resultType"],"resultType":"input_required"}}')
+    const text = Buffer.from(
+      '{"jsonrpc":"2.0","id":1,"result":{"content":["resultType"],"resultType":"input_required"}}',
+    )
     const modern = parseMessage(text, 'modern')
     const legacy = parseMessage(text, 'legacy')
     assert.equal(modern.kind === 'response' && modern.resultType, 'input_required')
@@ -97,8 +133,17 @@ describe('any message', () => {
     fc.assert(
       fc.property(id, fc.string(), json, (id, method, params) => {
         const expected = JSON.parse(JSON.stringify(params)) as object
-        assert.deepEqual(parse(encodeRequest(id, method, params)), { kind: 'request', id, method, params: expected })
-        assert.deepEqual(parse(encodeNotification(method, params)), { kind: 'notification', method, params: expected })
+        assert.deepEqual(parse(encodeRequest(id, method, params)), {
+          kind: 'request',
+          id,
+          method,
+          params: expected,
+        })
+        assert.deepEqual(parse(encodeNotification(method, params)), {
+          kind: 'notification',
+          method,
+          params: expected,
+        })
         const response = parse(encodeResult(id, Buffer.from(JSON.stringify(params))).toString())
         assert.ok(response.kind === 'response' && response.id === id)
         assert.deepEqual(response.result?.value(), expected)
@@ -110,10 +155,16 @@ describe('any message', () => {
 
   test('is read, or refused with a code, whatever the bytes', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.uint8Array(), fc.string().map(text => Buffer.from(text))), bytes => {
-        const message = parseMessage(Buffer.from(bytes))
-        assert.ok(message.kind !== 'malformed' || [-32700, -32600].includes(message.error.code))
-      }),
+      fc.property(
+        fc.oneof(
+          fc.uint8Array(),
+          fc.string().map(text => Buffer.from(text)),
+        ),
+        bytes => {
+          const message = parseMessage(Buffer.from(bytes))
+          assert.ok(message.kind !== 'malformed' || [-32700, -32600].includes(message.error.code))
+        },
+      ),
       { numRuns: 500 },
     )
   })

@@ -18,7 +18,7 @@ export interface FlagRow {
   readonly takes: 'nothing' | 'file' | 'directory' | 'text'
 }
 
-const HELP: FlagRow = { names: ['--help', '-h'], summary: 'Show help.', takes: 'nothing' }
+const HELP: FlagRow = { names: ['--help', '-h'], summary: 'Show help', takes: 'nothing' }
 
 /** The commands as data for the generators. */
 export function commandTable(commands: Readonly<Record<string, Command.Class>>): CommandRow[] {

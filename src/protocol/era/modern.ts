@@ -40,14 +40,17 @@ export function toModernParams(
   version: string,
   progressToken: number | undefined,
 ): JsonObject {
+  const {
+    progressToken: _token,
+    [META.logLevel]: _level,
+    ...passed
+  } = isObject(params?._meta) ? params._meta : {}
   const meta: JsonObject = {
-    ...(isObject(params?._meta) ? params._meta : undefined),
+    ...passed,
     [META.protocolVersion]: version,
     [META.clientInfo]: client.info,
     [META.clientCapabilities]: client.capabilities,
   }
-  delete meta.progressToken
-  delete meta[META.logLevel]
   if (progressToken !== undefined) meta.progressToken = progressToken
   if (client.logLevel !== undefined) meta[META.logLevel] = client.logLevel
   return { ...params, _meta: meta }
@@ -76,10 +79,14 @@ export function envelopeProblem(params: JsonObject | undefined): RpcError | unde
   if (typeof meta[META.protocolVersion] !== 'string') return missing(META.protocolVersion)
   if (!isObject(capabilities)) return missing(META.clientCapabilities)
   const info = meta[META.clientInfo]
-  if (info !== undefined && !isObject(info)) return rpcError(RPC.invalidParams, `Invalid params: _meta["${META.clientInfo}"] must be an object`)
+  if (info !== undefined && !isObject(info))
+    return rpcError(RPC.invalidParams, `Invalid params: _meta["${META.clientInfo}"] must be an object`)
   const level = meta[META.logLevel]
   if (level !== undefined && !LOG_LEVELS.includes(level as string)) {
-    return rpcError(RPC.invalidParams, `Invalid params: _meta["${META.logLevel}"] must be one of ${LOG_LEVELS.join(', ')}`)
+    return rpcError(
+      RPC.invalidParams,
+      `Invalid params: _meta["${META.logLevel}"] must be one of ${LOG_LEVELS.join(', ')}`,
+    )
   }
   return undefined
 }
@@ -89,7 +96,16 @@ function missing(key: string): RpcError {
 }
 
 /** RFC 5424 severities, least severe first. */
-export const LOG_LEVELS: readonly string[] = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+export const LOG_LEVELS: readonly string[] = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+]
 
 /** Whether a log message of this level is wanted by who asked for `wanted` and worse. */
 export function isLoud(level: unknown, wanted: string): boolean {

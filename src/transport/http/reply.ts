@@ -6,7 +6,7 @@ import type { Accepts, Refusal } from '../guard-http.ts'
 import type { SseStream, SseStreams } from '../sse-write.ts'
 
 /** Bodies above this are not worth a copy. */
-const MAX_TEXT = 0 * 1024
+const MAX_TEXT = 32 * 1024
 
 /** Where one request's messages go: ahead of its answer, then the answer. */
 export interface Sink {
