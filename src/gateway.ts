@@ -175,6 +175,16 @@ export class Gateway {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    // The clock's timers do not keep the process alive, and it must live until everything has ended.
+    const alive = setInterval(() => undefined, DRAIN_MS)
+    try {
+      await this.#end()
+    } finally {
+      clearInterval(alive)
+    }
+  }
+
+  async #end(): Promise<void> {
     const { graph } = this.#generation
     await this.#listeners.stop(parseDuration(graph.config.shutdown.grace))
     this.#gate.shut()

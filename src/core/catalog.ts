@@ -82,7 +82,7 @@ export class Catalog {
     if (node === undefined) return undefined
     try {
       const part = await fetchPart(this.#graph, node, kind, session)
-      this.#reported.delete(`${name} ${kind}`)
+      this.#reported.delete(name)
       return part
     } catch (error) {
       if (node.upstream.spec.onFailure === 'fail') throw error
@@ -97,9 +97,10 @@ export class Catalog {
   }
 
   #report(name: string, kind: Kind, error: unknown): void {
-    if (!this.#isNew(`${name} ${kind}`)) return
+    if (!this.#isNew(name)) return
     const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
-    this.#graph.log.warn(`upstream "${name}" is left out of ${LISTS[kind].method}`, {
+    this.#graph.log.warn(`upstream "${name}" is left out of the lists`, {
+      method: LISTS[kind].method,
       upstream: name,
       code,
       reason: reasonOf(error),

@@ -53,12 +53,12 @@ export class RoadGate implements Gate {
     if (!this.#isOpen) throw gatewayError('GW_STOPPING')
     const session = new RoadSession(init)
     await this.#graph.hooks.runner('session')?.(session)
-    if (init.client.era === 'legacy' && this.#sessions.size < MAX_SESSIONS) this.#sessions.add(session)
     return session
   }
 
   closeSession(session: Session, reason: string): void {
-    if (this.#sessions.delete(session)) this.#graph.lane.forget(session)
+    this.#sessions.delete(session)
+    if (session.client.era === 'legacy') this.#graph.lane.forget(session)
     this.#graph.hooks.runner('sessionEnd')?.(session, reason)
   }
 
@@ -72,10 +72,17 @@ export class RoadGate implements Gate {
   async #travel(exchange: RoadExchange, graph: Graph): Promise<Answer> {
     graph.running++
     try {
-      return await travel(exchange, graph)
+      const answer = await travel(exchange, graph)
+      if (exchange.method === 'initialize' && 'result' in answer) this.#introduce(exchange.session)
+      return answer
     } finally {
       graph.running--
     }
+  }
+
+  /** Before its client has been greeted, a session is told nothing (2025-11-25, lifecycle). */
+  #introduce(session: Session): void {
+    if (session.client.era === 'legacy' && this.#sessions.size < MAX_SESSIONS) this.#sessions.add(session)
   }
 
   notified(session: Session, notification: Notification): void {

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { ListenerContext } from '../core/ports.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { LineSplitter } from './frames.ts'
 import { Pipe } from './stdio/pipe.ts'
 
@@ -8,8 +8,8 @@ import { Pipe } from './stdio/pipe.ts'
 const MAX_LINE = 64 * 1024 * 1024
 
 /** What an MCP SDK `Client` connects to: a pipe that never leaves the process. Either era, like any stdio listener. */
-export class InProcessTransport {
-  onmessage?: (message: never) => void
+export class InProcessTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void
   onclose?: () => void
   onerror?: (error: Error) => void
   readonly #context: ListenerContext
@@ -24,7 +24,7 @@ export class InProcessTransport {
     const output = new PassThrough()
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
-      onLine: line => this.onmessage?.(JSON.parse(line.toString('utf8')) as never),
+      onLine: line => this.onmessage?.(JSON.parse(line.toString('utf8')) as JSONRPCMessage),
       onTooLong: () => this.onerror?.(new Error('a message is too long')),
     })
     output.on('data', (chunk: Buffer) => lines.push(chunk))
@@ -32,7 +32,7 @@ export class InProcessTransport {
     this.#pipe.start()
   }
 
-  async send(message: JsonObject): Promise<void> {
+  async send(message: JSONRPCMessage): Promise<void> {
     this.#input.write(`${JSON.stringify(message)}\n`)
   }
 

@@ -66,7 +66,11 @@ async function main(): Promise<void> {
   say('')
   if (flags.json === true) console.log(JSON.stringify(result, undefined, 2))
   else print(result)
-  const isWhole = flags.only === undefined && flags.flights === undefined && flags.gateway === undefined && flags.profile === undefined
+  const isWhole =
+    flags.only === undefined &&
+    flags.flights === undefined &&
+    flags.gateway === undefined &&
+    flags.profile === undefined
   if (isWhole && mode !== 'quick') save(result)
 }
 
@@ -96,7 +100,8 @@ function chosenWorks(mode: Mode): Parameters<typeof measureWorks>[0] {
   const wanted = flags.only?.split(',')
   const flights = flags.flights?.split(',').map(Number)
   const chosen = WORKS.filter(({ key }) => wanted?.some(part => key.includes(part)) ?? true)
-  const flightsOf = ({ quick, concurrency }: Work): readonly number[] => flights ?? (mode === 'quick' ? quick : concurrency)
+  const flightsOf = ({ quick, concurrency }: Work): readonly number[] =>
+    flights ?? (mode === 'quick' ? quick : concurrency)
   return chosen.map(work => ({ work, flights: flightsOf(work) })).filter(row => row.flights.length > 0)
 }
 

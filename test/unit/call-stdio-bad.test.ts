@@ -113,8 +113,8 @@ describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
 
   it('that is slow to start is not asked twice who it is', async t => {
     const { upstream } = await bench(t, {
-      ...badServer('slow-start', '--delay', '700'),
-      startupTimeout: '1500ms',
+      ...badServer('slow-start', '--delay', '2200'),
+      startupTimeout: '6s',
     })
 
     await upstream.start()
