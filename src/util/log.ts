@@ -65,13 +65,12 @@ function quoted(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : JSON.stringify(text)
 }
 
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g
+
 /** Text without anything that could steer a terminal. */
 export function printable(text: string): string {
-  // eslint-disable-next-line no-control-regex -- they are what is looked for
-  return text.replace(
-    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g,
-    character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return text.replace(UNPRINTABLE, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 function hideSecrets({ secrets = [] }: LogOptions, text: string): string {
