@@ -103,6 +103,10 @@ export class Load {
     })
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
   /** Starts a process that speaks MCP on its pipes; resolves with its id when it is initialized. */
   async start(name: string, args: readonly string[]): Promise<number | undefined> {
     const { pid } = await this.#order(id => ({ id, start: { name, args } }), READY_MS)

@@ -1,7 +1,8 @@
 import type { Load } from './children.ts'
-import type { Measured } from './load/messages.ts'
+import type { Ask, Measured } from './load/messages.ts'
 import { medians } from './statistics.ts'
 import type { Lab, Label, Subject } from './subjects.ts'
+import type { Pins } from './pin.ts'
 import type { Work } from './works.ts'
 
 /** How long and how often everything is measured. */
@@ -23,6 +24,16 @@ export interface WorkResult {
   readonly subjects: readonly { readonly label: Label; readonly measured: Measured }[]
 }
 
+/** What measuring needs. */
+export interface Bench {
+  readonly lab: Lab
+  readonly load: Load
+  readonly pins: Pins
+  readonly pace: Pace
+  /** Tells of progress. */
+  say(text: string): void
+}
+
 interface Row {
   readonly work: Work
   readonly concurrency: number
@@ -33,20 +44,17 @@ interface Row {
 /** Measures all works in rounds, one subject after the other, so that a noisy minute hurts all alike. */
 export async function measureWorks(
   works: readonly { readonly work: Work; readonly flights: readonly number[] }[],
-  lab: Lab,
-  load: Load,
-  pace: Pace,
-  say: (text: string) => void,
+  bench: Bench,
 ): Promise<readonly WorkResult[]> {
   const rows: Row[] = []
   for (const { work, flights } of works) {
-    const subjects = await lab.subjects(work.wiring)
+    const subjects = await bench.lab.subjects(work.wiring)
     for (const concurrency of flights) rows.push({ work, concurrency, subjects, rounds: new Map() })
   }
-  for (let round = 0; round < pace.rounds; round++) {
+  for (let round = 0; round < bench.pace.rounds; round++) {
     for (const row of rows) {
-      say(`round ${round + 1} of ${pace.rounds}: ${row.work.title}, ${row.concurrency} at once`)
-      await measureRow(row, load, pace, round)
+      bench.say(`round ${round + 1} of ${bench.pace.rounds}: ${row.work.title}, ${row.concurrency} at once`)
+      await measureRow(row, bench, round)
     }
   }
   return rows.map(resultOf)
@@ -54,20 +62,17 @@ export async function measureWorks(
 
 async function measureRow(
   { work, concurrency, subjects, rounds }: Row,
-  load: Load,
-  pace: Pace,
+  bench: Bench,
   round: number,
 ): Promise<void> {
   const shift = round % subjects.length
-  for (const { label, target, pid, prefix } of [...subjects.slice(shift), ...subjects.slice(0, shift)]) {
-    const { tool } = work.ask
-    const ask = tool === undefined ? work.ask : { ...work.ask, tool: prefix + tool }
-    const warm =
-      round === 0
-        ? { warmMs: pace.firstWarmMs, warmCalls: pace.firstWarmCalls }
-        : { warmMs: pace.warmMs, warmCalls: 0 }
+  const warm = warmth(bench.pace, round)
+  for (const subject of [...subjects.slice(shift), ...subjects.slice(0, shift)]) {
+    const { label, target, pid } = subject
+    bench.pins.subject(pid)
     try {
-      const measured = await load.measure({ target, ask, concurrency, ...warm, ms: pace.ms, pid })
+      const ask = asSeenBy(subject, work.ask)
+      const measured = await bench.load.measure({ target, ask, concurrency, ...warm, ms: bench.pace.ms, pid })
       rounds.set(label, [...(rounds.get(label) ?? []), measured])
     } catch (cause) {
       throw new Error(`${work.title}, ${label}: ${cause instanceof Error ? cause.message : String(cause)}`, {
@@ -75,6 +80,17 @@ async function measureRow(
       })
     }
   }
+}
+
+function asSeenBy({ prefix }: Subject, ask: Ask): Ask {
+  return ask.tool === undefined ? ask : { ...ask, tool: prefix + ask.tool }
+}
+
+function warmth(
+  { warmMs, firstWarmMs, firstWarmCalls }: Pace,
+  round: number,
+): { warmMs: number; warmCalls: number } {
+  return round === 0 ? { warmMs: firstWarmMs, warmCalls: firstWarmCalls } : { warmMs, warmCalls: 0 }
 }
 
 function resultOf({ work, concurrency, subjects, rounds }: Row): WorkResult {

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, cpus, release, totalmem, type as system } from 'node:os'
 import { benchFile } from './children.ts'
 import type { WorkResult } from './measure.ts'
+import type { Mode } from './options.ts'
 import type { RoadResult } from './road.ts'
 import type { StartResult } from './start-up.ts'
 
@@ -21,7 +22,9 @@ export interface Machine {
 
 /** One run of the bench. */
 export interface Result extends Machine {
-  readonly mode: 'quick' | 'normal' | 'full'
+  readonly mode: Mode
+  /** Whether each subject had a core of its own. */
+  readonly pinned: boolean
   readonly works: readonly WorkResult[]
   readonly starts: readonly StartResult[]
   readonly road: readonly RoadResult[]

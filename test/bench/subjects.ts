@@ -1,6 +1,7 @@
 import { benchFile, type Children, type Load } from './children.ts'
 import { stdioUpstream, type Configs, type GatewaySpec, type Plugins, type UpstreamSpec } from './gateways.ts'
 import type { Target } from './load/messages.ts'
+import type { Pins } from './pin.ts'
 
 /** What a request goes through: nothing, a yardstick, or the gateway. */
 export type Label = 'direct' | 'raw' | 'gateway, 0 plugins' | 'gateway, 8 plugins'
@@ -21,6 +22,7 @@ export interface LabOptions {
   readonly children: Children
   readonly load: Load
   readonly configs: Configs
+  readonly pins: Pins
   /** The gateway's launcher. */
   readonly launcher: string
   /** Arguments for the gateway's Node, such as `--cpu-prof`. */
@@ -78,9 +80,11 @@ export class Lab {
   }
 
   async #serverUrl(): Promise<string> {
-    this.#server ??= this.#options.children
-      .start([benchFile('peers/server-http.ts')], urlIn)
-      .then(({ found }) => found)
+    const { children, pins } = this.#options
+    this.#server ??= children.start([benchFile('peers/server-http.ts')], urlIn).then(({ pid, found }) => {
+      pins.other(pid)
+      return found
+    })
     return this.#server
   }
 

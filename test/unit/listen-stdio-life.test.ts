@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { result } from './listen-fake-gate.ts'
 import { INITIALIZE, Lines, parse, type Message } from './listen-http-client.ts'
 import { modern, pipe } from './listen-stdio-client.ts'
+
+// The clock's timers keep no process alive, and on these streams nothing else does.
+const alive = setInterval(() => undefined, 1000)
+after(() => clearInterval(alive))
 
 test('a listen is stamped, ends by cancellation without an answer, and gracefully when we stop', async () => {
   const client = await pipe()
@@ -106,10 +110,7 @@ test('when the client closes its end, what is under way is still answered, and t
   )
 })
 
-test('what does not end in time after the client has left is cancelled', async t => {
-  // The clock's timers keep no process alive, and on these streams nothing else does.
-  const alive = setInterval(() => undefined, 1000)
-  t.after(() => clearInterval(alive))
+test('what does not end in time after the client has left is cancelled', async () => {
   const client = await pipe({ grace: 20 })
   client.send(INITIALIZE, { id: 1, method: 'slow/x' })
   await client.next()
