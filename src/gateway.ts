@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { parseConfig, type LoadedConfig } from './config/index.ts'
 import { RoadGate } from './core/gate.ts'
 import type { Listener, Upstream } from './core/ports.ts'
+import { Parking } from './core/parking.ts'
 import { Seal } from './core/seal.ts'
 import { gatewayError, reasonOf } from './errors.ts'
 import type { Connection, ConnectOptions, GatewayOptions, Inspection, UpstreamHandle } from './gateway-api.ts'
@@ -46,6 +47,7 @@ export async function createGateway(
     clock: systemClock,
     slots: new SlotTable(),
     seal: new Seal(),
+    parking: new Parking(),
     environment: options.environment ?? {},
     plugins: options.plugins ?? [],
     upstreamSays: (upstream, notification) =>
@@ -188,6 +190,7 @@ export class Gateway {
     const { graph } = this.#generation
     await this.#listeners.stop(parseDuration(graph.config.shutdown.grace))
     this.#gate.shut()
+    this.#around.parking.end()
     graph.lane.end()
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
     await Promise.all(this.#draining)

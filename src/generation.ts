@@ -11,6 +11,7 @@ import type {
   UpstreamContext,
   UpstreamState,
 } from './core/ports.ts'
+import type { Parking } from './core/parking.ts'
 import type { Seal } from './core/seal.ts'
 import type { Hooks } from './hooks/hooks.ts'
 import { install } from './plugin-host/install.ts'
@@ -25,6 +26,7 @@ export interface Surroundings {
   readonly clock: Clock
   readonly slots: SlotTable
   readonly seal: Seal
+  readonly parking: Parking
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
   /** What an upstream says or becomes goes to the generation that runs. */
@@ -61,6 +63,7 @@ export async function buildGeneration(
     upstreams,
     identity,
     seal: around.seal,
+    parking: around.parking,
     log: around.log,
     clock: around.clock,
   })

@@ -1,15 +1,15 @@
-import { rpcError, RPC } from '../protocol/rpc-error.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import type { Answer, Ask, AskReply, Call, Exchange, Inbound, Notification, Route, Session } from './ports.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Carries an exchange's notifications through the hooks of its graph. */
-export type Emit = (
-  exchange: Exchange,
-  notification: Notification,
-  send: (notification: Notification) => void,
-) => void
+type Send = (ask: Ask) => Promise<AskReply>
+
+/** Carries what an exchange tells and asks its client through the hooks of its graph. */
+export interface Carrier {
+  emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void
+  ask(exchange: Exchange, ask: Ask, send: Send | undefined): Promise<AskReply>
+}
 
 /** One request on its way. Every field is set here, so that all exchanges share one shape. */
 export class RoadExchange implements Exchange {
@@ -23,12 +23,15 @@ export class RoadExchange implements Exchange {
   route: Route | undefined = undefined
   answer: Answer | undefined = undefined
   readonly #inbound: Inbound
-  readonly #emit: Emit
+  readonly #carrier: Carrier
+  asking = 0
   #reason: string | undefined = undefined
   #listeners: Set<(reason: string) => void> | undefined = undefined
   #controller: AbortController | undefined = undefined
+  #asker: Send | undefined = undefined
+  #heir: RoadExchange | undefined = undefined
 
-  constructor(id: number, session: Session, inbound: Inbound, emit: Emit, now: number) {
+  constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
     this.id = id
     this.session = session
     this.method = inbound.method
@@ -36,7 +39,7 @@ export class RoadExchange implements Exchange {
     this.headers = inbound.headers ?? NO_HEADERS
     this.startedAt = now
     this.#inbound = inbound
-    this.#emit = emit
+    this.#carrier = carrier
   }
 
   get cancelled(): boolean {
@@ -70,15 +73,43 @@ export class RoadExchange implements Exchange {
   }
 
   emit(notification: Notification): void {
+    if (this.#heir !== undefined) return passTo(this.#heir, notification)
     // After the answer, or when nobody listens, there is nowhere for it to go.
     if (this.answer !== undefined || this.cancelled) return
-    this.#emit(this, notification, this.#inbound.emit)
+    this.#carrier.emit(this, notification, this.#inbound.emit)
+  }
+
+  get canAsk(): boolean {
+    return this.session.client.era === 'modern' || this.#inbound.ask !== undefined
   }
 
   async ask(ask: Ask): Promise<AskReply> {
-    if (this.#inbound.ask !== undefined) return this.#inbound.ask(ask)
-    return { error: rpcError(RPC.methodNotFound, `the client cannot be asked for ${ask.method}`) }
+    this.asking++
+    try {
+      return await (this.#asker?.(ask) ?? this.#carrier.ask(this, ask, this.#inbound.ask))
+    } finally {
+      this.asking--
+    }
   }
+
+  /** Asks go to `asker` from now on, which ends this exchange with them instead of holding it open. */
+  askThrough(asker: Send): void {
+    this.#asker = asker
+  }
+
+  /** The client took the same call up again: what still comes for this exchange belongs to that one. */
+  continueAs(heir: RoadExchange): void {
+    this.#heir = heir
+  }
+}
+
+/** Progress goes on under the token of the exchange that hears it, if that one wants to hear it. */
+function passTo(heir: RoadExchange, notification: Notification): void {
+  if (notification.method !== 'notifications/progress') return heir.emit(notification)
+  const meta = heir.params?._meta
+  const progressToken = isObject(meta) ? meta.progressToken : undefined
+  if (progressToken !== undefined)
+    heir.emit({ ...notification, params: { ...notification.params, progressToken } })
 }
 
 /** One request to one upstream. */
@@ -86,12 +117,12 @@ export class RoadCall implements Call {
   readonly upstream: string
   readonly method: string
   readonly headers: Record<string, string> = {}
-  readonly exchange: Exchange
+  readonly exchange: RoadExchange
   params: JsonObject | undefined
   #reason: string | undefined = undefined
   #listeners: Map<(reason: string) => void, () => void> | undefined = undefined
 
-  constructor(upstream: string, method: string, params: JsonObject | undefined, exchange: Exchange) {
+  constructor(upstream: string, method: string, params: JsonObject | undefined, exchange: RoadExchange) {
     this.upstream = upstream
     this.method = method
     this.params = params

@@ -4,7 +4,8 @@ import type { Payload } from '../protocol/payload.ts'
 import { RPC } from '../protocol/rpc-error.ts'
 import { parseDuration } from '../util/units.ts'
 import { entriesOf, type CatalogEntry } from './catalog-entry.ts'
-import { RoadCall, RoadExchange } from './exchange.ts'
+import { cannotAsk } from './ask-client.ts'
+import { RoadCall, RoadExchange, type Carrier } from './exchange.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import type { Session } from './ports.ts'
 
@@ -126,11 +127,10 @@ export function detached(graph: Graph, session: Session, method: string): RoadEx
     graph.nextId(),
     session,
     { method, params: undefined, emit: () => undefined },
-    ignore,
+    SILENT,
     graph.clock.now(),
   )
 }
 
-function ignore(): void {
-  // Nobody waits for notifications of a list.
-}
+/** Nobody waits for what is told on the way to a list, and nobody can be asked. */
+const SILENT: Carrier = { emit: () => undefined, ask: (_exchange, ask) => Promise.resolve(cannotAsk(ask)) }

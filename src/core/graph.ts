@@ -1,18 +1,10 @@
 import type { Hooks } from '../hooks/hooks.ts'
 import { Catalog } from './catalog.ts'
 import { ClientLane } from './client-lane.ts'
-import { RoadExchange } from './exchange.ts'
-import type {
-  Clock,
-  Config,
-  Dispatch,
-  Exchange,
-  Log,
-  Notification,
-  Session,
-  Inbound,
-  Upstream,
-} from './ports.ts'
+import { askLegacy } from './asks.ts'
+import { RoadExchange, type Carrier } from './exchange.ts'
+import type { Parking } from './parking.ts'
+import type { Clock, Config, Dispatch, Log, Session, Inbound, Upstream } from './ports.ts'
 import { Router } from './router.ts'
 import { type Seal } from './seal.ts'
 
@@ -36,6 +28,7 @@ export interface GraphParts {
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly identity: Identity
   readonly seal: Seal
+  readonly parking: Parking
   readonly log: Log
   readonly clock: Clock
 }
@@ -49,14 +42,11 @@ export class Graph {
   readonly router: Router
   readonly lane: ClientLane
   readonly seal: Seal
+  readonly parking: Parking
   readonly log: Log
   readonly clock: Clock
   readonly #identity: Identity
-  readonly #emit: (
-    exchange: Exchange,
-    notification: Notification,
-    send: (notification: Notification) => void,
-  ) => void
+  readonly #carrier: Carrier
   #lastId = 0
   /** Exchanges on the road. */
   running = 0
@@ -65,6 +55,7 @@ export class Graph {
     this.config = parts.config
     this.hooks = parts.hooks
     this.seal = parts.seal
+    this.parking = parts.parking
     this.log = parts.log
     this.clock = parts.clock
     this.#identity = parts.identity
@@ -72,7 +63,10 @@ export class Graph {
     this.catalog = new Catalog(this)
     this.router = new Router(this)
     this.lane = new ClientLane(this)
-    this.#emit = (exchange, notification, send) => this.lane.emit(exchange, notification, send)
+    this.#carrier = {
+      emit: (exchange, notification, send) => this.lane.emit(exchange, notification, send),
+      ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
+    }
   }
 
   nextId(): number {
@@ -80,7 +74,7 @@ export class Graph {
   }
 
   exchange(session: Session, inbound: Inbound): RoadExchange {
-    return new RoadExchange(this.nextId(), session, inbound, this.#emit, this.clock.now())
+    return new RoadExchange(this.nextId(), session, inbound, this.#carrier, this.clock.now())
   }
 
   /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */

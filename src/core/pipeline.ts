@@ -1,16 +1,17 @@
 import { gatewayError, GatewayError } from '../errors.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { METHODS } from '../protocol/methods.ts'
-import { RoadCall } from './exchange.ts'
+import { converse } from './asks.ts'
+import { RoadCall, type RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { OWN_METHODS } from './own-methods.ts'
-import type { Answer, Exchange, Route } from './ports.ts'
+import type { Answer, Route } from './ports.ts'
 
 /**
  * The road: request hooks → route → call hooks → dispatch → response hooks → settled.
  * Never rejects, and reaches `settled` exactly once whatever happens on the way.
  */
-export async function travel(exchange: Exchange, graph: Graph): Promise<Answer> {
+export async function travel(exchange: RoadExchange, graph: Graph): Promise<Answer> {
   const { hooks } = graph
   let answer: Answer
   try {
@@ -28,7 +29,7 @@ export async function travel(exchange: Exchange, graph: Graph): Promise<Answer> 
   return answer
 }
 
-async function forward(exchange: Exchange, graph: Graph): Promise<Answer> {
+async function forward(exchange: RoadExchange, graph: Graph): Promise<Answer> {
   const own = OWN_METHODS.get(exchange.method)
   if (own !== undefined) return own(exchange, graph)
   const refused = graph.catalog.refuses(exchange)
@@ -43,7 +44,7 @@ async function forward(exchange: Exchange, graph: Graph): Promise<Answer> {
 
 /** Sends the exchange to the one upstream of its route. */
 export function call(
-  exchange: Exchange,
+  exchange: RoadExchange,
   route: Extract<Route, { to: 'one' }>,
   graph: Graph,
 ): Promise<Answer> {
@@ -56,11 +57,11 @@ export function call(
     if (mismatch !== undefined) return Promise.resolve({ error: mismatch })
   }
   graph.hooks.runner('call', exchange.method)?.(outbound)
-  return node.dispatch(outbound)
+  return converse(outbound, node.dispatch, graph)
 }
 
 /** What an exception becomes: one JSON-RPC error, without our internals in its text. */
-function failure(thrown: unknown, exchange: Exchange, graph: Graph): Answer {
+function failure(thrown: unknown, exchange: RoadExchange, graph: Graph): Answer {
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
   if (error.code === 'GW_INTERNAL' || error.code === 'GW_PLUGIN_FAILED') {
     graph.log.error(error.message, {

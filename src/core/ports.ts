@@ -75,6 +75,10 @@ export interface Exchange {
   onCancel(listener: (reason: string) => void): () => void
   /** Sends a notification that belongs to this request ahead of its answer. */
   emit(notification: Notification): void
+  /** Asks under way: while there are any, somebody thinks. */
+  readonly asking: number
+  /** Whether this client can be asked at all, on this request. */
+  readonly canAsk: boolean
   /** Asks the client; resolves with its reply, or an error where the client cannot be asked. */
   ask(ask: Ask): Promise<AskReply>
 }

@@ -1,0 +1,80 @@
+import { isObject, type JsonObject } from '../jsonrpc.ts'
+import type { Era } from '../versions.ts'
+
+/** The tasks extension (2026-07-28); its messages are not bridged, so neither side is told of it. */
+const TASKS = 'io.modelcontextprotocol/tasks'
+/** The first legacy version with elicitation by URL and tools in sampling. */
+const RICH_SINCE = '2025-11-25'
+
+interface Declared {
+  readonly capabilities: JsonObject
+  readonly version: string
+  readonly era: Era
+}
+
+/**
+ * What a client can be asked for, in the modern form whatever its era:
+ * `{ elicitation?: { form?, url? }, sampling?: { tools?, context? }, roots?: {}, extensions? }`.
+ */
+export function neutralCapabilities({ capabilities, version, era }: Declared): JsonObject {
+  const { roots, sampling, elicitation, extensions, experimental } = capabilities
+  const isRich = era === 'modern' || version >= RICH_SINCE
+  const neutral: JsonObject = {}
+  if (isObject(experimental)) neutral.experimental = experimental
+  if (isObject(roots)) neutral.roots = {}
+  if (isObject(sampling)) neutral.sampling = isRich ? sampling : without(sampling, 'tools')
+  if (isObject(elicitation)) neutral.elicitation = isRich ? withForm(elicitation) : { form: {} }
+  if (isObject(extensions)) neutral.extensions = without(extensions, TASKS)
+  return neutral
+}
+
+/** The same for `initialize`. */
+export function toLegacyCapabilities(neutral: JsonObject): JsonObject {
+  return isObject(neutral.roots) ? { ...neutral, roots: { listChanged: false } } : neutral
+}
+
+/** Everything that any client could be asked for. */
+export const ALL_CAPABILITIES: JsonObject = Object.freeze({
+  roots: {},
+  sampling: { tools: {}, context: {} },
+  elicitation: { form: {}, url: {} },
+})
+
+/**
+ * The capability that an ask needs and this client has not; undefined when it may be asked.
+ * In the form of `data.requiredCapabilities` of error −32021.
+ */
+export function lacking(
+  neutral: JsonObject,
+  method: string,
+  params: JsonObject | undefined,
+): JsonObject | undefined {
+  const needed = neededFor(method, params)
+  return needed !== undefined && covers(neutral, needed) ? undefined : (needed ?? {})
+}
+
+function neededFor(method: string, params: JsonObject | undefined): JsonObject | undefined {
+  if (method === 'roots/list') return { roots: {} }
+  if (method === 'sampling/createMessage')
+    return { sampling: params?.tools === undefined ? {} : { tools: {} } }
+  if (method === 'elicitation/create')
+    return { elicitation: params?.mode === 'url' ? { url: {} } : { form: {} } }
+  return undefined
+}
+
+function covers(has: JsonObject, needed: JsonObject): boolean {
+  return Object.entries(needed).every(
+    ([key, inner]) => isObject(has[key]) && covers(has[key], inner as JsonObject),
+  )
+}
+
+/** Before there were modes, `{}` meant forms. */
+function withForm(elicitation: JsonObject): JsonObject {
+  return elicitation.form === undefined && elicitation.url === undefined
+    ? { ...elicitation, form: {} }
+    : elicitation
+}
+
+function without(object: JsonObject, key: string): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key))
+}
