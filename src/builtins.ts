@@ -5,7 +5,9 @@ import { sessionHeaders } from '../plugins/session-headers/index.ts'
 import { toolFilter } from '../plugins/tool-filter/index.ts'
 import type { Plugin } from './plugin.ts'
 import { callHttp } from './transport/call-http.ts'
+import { callSse } from './transport/call-sse.ts'
 import { callStdio } from './transport/call-stdio.ts'
+import { callWs } from './transport/call-ws.ts'
 import { listenHttp } from './transport/listen-http.ts'
 import { listenStdio } from './transport/listen-stdio.ts'
 
@@ -15,6 +17,8 @@ export const builtins: readonly Plugin<never>[] = [
   listenStdio,
   callStdio,
   callHttp,
+  callSse,
+  callWs,
   routing,
   toolFilter,
   sessionHeaders,

@@ -25,6 +25,8 @@ export interface UpstreamStatus {
   readonly era?: string
   readonly version?: string
   readonly server?: { readonly name: string; readonly version: string }
+  /** How often it sent what could not be given to anybody, by what it was; absent when it never did. */
+  readonly dropped?: Readonly<Record<string, number>>
   /** How many things of each kind it offers, once listed. */
   readonly offers?: Readonly<Partial<Record<Kind, number>>>
 }

@@ -91,13 +91,14 @@ function hookOrder(graph: Graph): Inspection['hooks'] {
 
 /** One upstream as people see it. */
 export function statusOf(upstream: Upstream): UpstreamStatus {
-  const { name, spec, state, problem, pid, server } = upstream
+  const { name, spec, state, problem, pid, server, dropped } = upstream
   return {
     name,
     type: spec.type,
     state,
     ...(problem === undefined ? {} : { problem }),
     ...(pid === undefined ? {} : { pid }),
+    ...(dropped === undefined ? {} : { dropped }),
     ...(server === undefined
       ? {}
       : {

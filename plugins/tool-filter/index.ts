@@ -1,6 +1,7 @@
 import type { CatalogEntry, Config, Kind, Plugin } from '../../src/plugin.ts'
 import { prepareFilter, type Filter } from './filter.ts'
 import { GUARDED, refuseDenied } from './guard.ts'
+import { withLinks } from './links.ts'
 
 type Section = 'tools' | 'prompts' | 'resources'
 
@@ -44,6 +45,11 @@ export const toolFilter: Plugin<Config['filters']> = {
       const filters = sections[SECTION[kind]]
       return isIdle(filters) ? undefined : entries.map(entry => dressed(entry, filters))
     })
+    if (hasRenames(sections.resources)) {
+      hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) =>
+        kind === 'tools' ? entries.map(entry => linked(entry, sections.resources)) : undefined,
+      )
+    }
   },
 }
 
@@ -77,6 +83,19 @@ function dressed(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
     exposed,
     value: description === undefined ? entry.value : { ...entry.value, description },
   }
+}
+
+function hasRenames({ own, all }: Filters): boolean {
+  return all.rename.size > 0 || [...own.values()].some(({ rename }) => rename.size > 0)
+}
+
+/** A tool with the resources of its user interface under the URIs that clients know. */
+function linked(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
+  const value = withLinks(entry.value, uri => {
+    const visible = own.get(entry.upstream)?.rename.get(uri) ?? uri
+    return all.rename.get(visible) ?? visible
+  })
+  return value === entry.value ? entry : { ...entry, value }
 }
 
 /** A template stands for many URIs, so it has no name to change. */

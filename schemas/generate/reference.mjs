@@ -75,7 +75,7 @@ function entryRows(path, value, schema, required) {
   return [...own, ...rows]
 }
 
-const isCompound = at => at.properties || at.oneOf || typeof at.additionalProperties === 'object'
+const isCompound = at => at.properties || at.oneOf || at.then || typeof at.additionalProperties === 'object'
 
 const row = (path, at, schema, required) =>
   `| \`${path}\` | ${cell(typeName(at, schema))} | ${cell(fallback(at, required))} | ${cell(at.description)} |`

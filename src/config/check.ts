@@ -2,6 +2,7 @@ import { mapAt } from '../util/plain.ts'
 import { checkCommands } from './checks/commands.ts'
 import { checkListeners } from './checks/listeners.ts'
 import { checkNames } from './checks/names.ts'
+import { checkPaths } from './checks/paths.ts'
 import { checkPrefixes } from './checks/prefixes.ts'
 import { checkRoutes } from './checks/routes.ts'
 import type { Report } from './problem.ts'
@@ -11,6 +12,7 @@ export function check(config: unknown, isFile: (path: string) => boolean, report
   checkNames(config, report)
   checkPrefixes(config, report)
   checkListeners(config, report)
+  checkPaths(config, report)
   checkCommands(config, isFile, report)
   checkRoutes(config, report)
   checkPresence(config, report)

@@ -7,7 +7,7 @@ export type ListenerConfig = HttpListenerConfig | StdioListenerConfig
 /**
  * An MCP server behind the gateway.
  */
-export type UpstreamConfig = StdioUpstreamConfig | HttpUpstreamConfig
+export type UpstreamConfig = StdioUpstreamConfig | HttpUpstreamConfig | SseUpstreamConfig | WsUpstreamConfig
 /**
  * One rule: what it matches, and either where that goes or why it is refused.
  */
@@ -131,7 +131,7 @@ export interface ShutdownConfig {
   readonly grace: string | number
 }
 /**
- * Streamable HTTP, both protocol eras on one endpoint.
+ * Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.
  */
 export interface HttpListenerConfig {
   /**
@@ -162,7 +162,37 @@ export interface HttpListenerConfig {
    * Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.
    */
   readonly exposeWithoutAuth: boolean
+  /**
+   * HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.
+   */
+  readonly sse: SseEndpointConfig | false
+  /**
+   * WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.
+   */
+  readonly ws: WsEndpointConfig | false
   readonly limits: HttpLimitsConfig
+}
+/**
+ * Where HTTP+SSE is served.
+ */
+export interface SseEndpointConfig {
+  /**
+   * Path of the event stream.
+   */
+  readonly path: string
+  /**
+   * Path that clients post their messages to.
+   */
+  readonly messages: string
+}
+/**
+ * Where WebSocket is served.
+ */
+export interface WsEndpointConfig {
+  /**
+   * Path of the endpoint.
+   */
+  readonly path: string
 }
 /**
  * Bounds of an HTTP listener.
@@ -252,6 +282,10 @@ export interface StdioUpstreamConfig {
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
   readonly era: 'auto' | 'legacy' | 'modern'
+  /**
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.
+   */
+  readonly isolation: 'shared' | 'session' | 'principal'
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -341,7 +375,7 @@ export interface ResourceFilterConfig {
   }
 }
 /**
- * A remote server reached over Streamable HTTP.
+ * A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.
  */
 export interface HttpUpstreamConfig {
   /**
@@ -386,6 +420,118 @@ export interface HttpUpstreamConfig {
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
   readonly era: 'auto' | 'legacy' | 'modern'
+  /**
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.
+   */
+  readonly isolation: 'shared' | 'session' | 'principal'
+  readonly tools?: ToolFilterConfig
+  readonly prompts?: FilterConfig
+  readonly resources?: ResourceFilterConfig
+}
+/**
+ * A remote server reached over HTTP+SSE of protocol version 2024-11-05.
+ */
+export interface SseUpstreamConfig {
+  /**
+   * A server reached over HTTP+SSE.
+   */
+  readonly type: 'sse'
+  /**
+   * Its event stream.
+   */
+  readonly url: string
+  /**
+   * Headers sent with every request, such as credentials.
+   */
+  readonly headers: {
+    readonly [k: string]: string
+  }
+  /**
+   * Largest message accepted from it.
+   */
+  readonly maxReply: string | number
+  /**
+   * What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.
+   */
+  readonly prefix?: string
+  /**
+   * `false` keeps the entry in the file and leaves it out of the gateway.
+   */
+  readonly enabled: boolean
+  /**
+   * How long it may take to start and shake hands.
+   */
+  readonly startupTimeout: string | number
+  /**
+   * How long a call may take before the client gets an error.
+   */
+  readonly timeout: string | number
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'fail'
+  /**
+   * HTTP+SSE is older than the modern era.
+   */
+  readonly era: 'legacy'
+  /**
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.
+   */
+  readonly isolation: 'shared' | 'session' | 'principal'
+  readonly tools?: ToolFilterConfig
+  readonly prompts?: FilterConfig
+  readonly resources?: ResourceFilterConfig
+}
+/**
+ * A remote server reached over WebSocket.
+ */
+export interface WsUpstreamConfig {
+  /**
+   * A server reached over WebSocket.
+   */
+  readonly type: 'ws'
+  /**
+   * Its MCP endpoint.
+   */
+  readonly url: string
+  /**
+   * Headers sent when it connects, such as credentials.
+   */
+  readonly headers: {
+    readonly [k: string]: string
+  }
+  /**
+   * Largest message accepted from it.
+   */
+  readonly maxReply: string | number
+  /**
+   * What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.
+   */
+  readonly prefix?: string
+  /**
+   * `false` keeps the entry in the file and leaves it out of the gateway.
+   */
+  readonly enabled: boolean
+  /**
+   * How long it may take to start and shake hands.
+   */
+  readonly startupTimeout: string | number
+  /**
+   * How long a call may take before the client gets an error.
+   */
+  readonly timeout: string | number
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'fail'
+  /**
+   * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
+   */
+  readonly era: 'auto' | 'legacy' | 'modern'
+  /**
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.
+   */
+  readonly isolation: 'shared' | 'session' | 'principal'
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig

@@ -26,6 +26,8 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
 export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/cache',
   '/listeners/*/exposeWithoutAuth',
+  '/listeners/*/sse',
+  '/listeners/*/ws',
   '/plugins/*/enabled',
   '/upstreams/*/enabled',
 ])
@@ -33,5 +35,5 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
 /** What `type` may be. */
 export const TYPES: Readonly<Record<string, readonly string[]>> = {
   '/listeners/*': ['http', 'stdio'],
-  '/upstreams/*': ['stdio', 'http'],
+  '/upstreams/*': ['stdio', 'http', 'sse', 'ws'],
 }

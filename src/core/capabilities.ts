@@ -1,3 +1,4 @@
+import { passedExtensions } from '../protocol/era/extensions.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { parseDuration } from '../util/units.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
@@ -15,8 +16,15 @@ export function mergedCapabilities(graph: Graph): JsonObject {
       merged.resources = { listChanged: true, subscribe: true }
     if (own.completions !== undefined) merged.completions = {}
     if (own.logging !== undefined) merged.logging = {}
+    addExtensions(merged, passedExtensions(own, graph.upstreams.size === 1))
   }
   return merged
+}
+
+/** The first declared upstream says how an extension is set. */
+function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): void {
+  if (extensions !== undefined)
+    merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }
 }
 
 function unknownCapabilities(node: UpstreamNode): JsonObject {

@@ -1,5 +1,7 @@
 import { GatewayError, reasonOf } from '../errors.ts'
+import { listForm } from '../protocol/era/entries.ts'
 import { KINDS, LISTS, METHODS, type Kind } from '../protocol/methods.ts'
+import { HEADER } from '../protocol/names.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { mergedCapabilities } from './capabilities.ts'
@@ -45,7 +47,18 @@ export class Catalog {
     if (offset === undefined)
       return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
     const view = await this.load(kind, exchange.session, upstreams)
-    return { result: view.page(offset, exchange.session.client.era) }
+    const form = listForm(exchange.session.client)
+    return { result: view.page(offset, form, isModernHttp(exchange) ? this.#unfit(view) : undefined) }
+  }
+
+  #unfit(view: View): readonly CatalogEntry[] {
+    for (const { upstream, exposed } of view.unfit()) {
+      if (!this.#isNew(JSON.stringify(['unfit', upstream, exposed]))) continue
+      this.#graph.log.warn(`tool "${exposed}" of upstream "${upstream}" is withheld from clients on HTTP`, {
+        hint: 'an x-mcp-header annotation in its input schema is invalid',
+      })
+    }
+    return view.unfit()
   }
 
   #offset(exchange: Exchange, kind: Kind): number | undefined {
@@ -172,6 +185,11 @@ function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
 
 function sameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((member, index) => member === b[index])
+}
+
+/** Only there do arguments travel in headers. */
+function isModernHttp({ headers, session }: Exchange): boolean {
+  return headers[HEADER.method] !== undefined && session.client.era === 'modern'
 }
 
 function viewKey(kind: Kind, session: Session): string {

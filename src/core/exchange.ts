@@ -76,7 +76,7 @@ export class RoadExchange implements Exchange {
     if (this.#heir !== undefined) return passTo(this.#heir, notification)
     // After the answer, or when nobody listens, there is nowhere for it to go.
     if (this.answer !== undefined || this.cancelled) return
-    this.#carrier.emit(this, notification, this.#inbound.emit)
+    this.#carrier.emit(this, notification, told => this.#inbound.emit(told))
   }
 
   get canAsk(): boolean {

@@ -59,6 +59,7 @@ export class RoadGate implements Gate {
   closeSession(session: Session, reason: string): void {
     this.#sessions.delete(session)
     if (session.client.era === 'legacy') this.#graph.lane.forget(session)
+    for (const { upstream } of this.#graph.upstreams.values()) upstream.sessionEnded?.(session)
     this.#graph.hooks.runner('sessionEnd')?.(session, reason)
   }
 

@@ -122,7 +122,11 @@ export interface Upstream {
   readonly server: ServerSide | undefined
   /** Process id of a local server, for inspect. */
   readonly pid: number | undefined
+  /** How often it sent what could not be given to anybody, by what it was. */
+  readonly dropped?: Readonly<Record<string, number>> | undefined
   dispatch: Dispatch
+  /** A client's conversation is over: what was kept for it may go. */
+  sessionEnded?(session: Session): void
   /** Resolves when the first attempt has ended, well or badly; never rejects. */
   start(): Promise<void>
   stop(): Promise<void>

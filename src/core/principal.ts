@@ -8,7 +8,15 @@ export const ANONYMOUS: Principal = Object.freeze({
   scopes: Object.freeze([]),
 })
 
+/** Written once for each principal: every exchange asks several times. */
+const keys = new WeakMap<Principal, string>()
+
 /** The principal as part of a key. Encoded as JSON, so that no delimiter can be forged. */
-export function principalKey({ issuer, client, subject }: Principal): string {
-  return JSON.stringify([issuer, client, subject])
+export function principalKey(principal: Principal): string {
+  let key = keys.get(principal)
+  if (key === undefined) {
+    key = JSON.stringify([principal.issuer, principal.client, principal.subject])
+    keys.set(principal, key)
+  }
+  return key
 }

@@ -1,3 +1,4 @@
+import { entryFor, type ListForm } from '../protocol/era/entries.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import { META } from '../protocol/names.ts'
@@ -36,6 +37,7 @@ export class View {
   readonly #byOriginal = new Map<string, CatalogEntry>()
   readonly #mirrors = new Map<CatalogEntry, readonly ParamHeader[] | undefined>()
   readonly #pages = new Map<string, Payload>()
+  #unfit: readonly CatalogEntry[] | undefined
   readonly #init: ViewInit
 
   constructor(init: ViewInit) {
@@ -69,22 +71,33 @@ export class View {
     return this.#mirrors.get(entry)
   }
 
-  /** The page from `offset` on, written once per era and kept. */
-  page(offset: number, era: Era): Payload {
-    const key = `${era}:${offset}`
+  /** Tools whose header annotations are invalid: clients of modern HTTP must not see them. */
+  unfit(): readonly CatalogEntry[] {
+    this.#unfit ??=
+      this.kind === 'tools' ? this.entries.filter(entry => this.mirrors(entry) === undefined) : []
+    return this.#unfit
+  }
+
+  /** The page from `offset` on, written once per form and kept. */
+  page(offset: number, form: ListForm, without: readonly CatalogEntry[] = []): Payload {
+    const key = `${form}:${without.length}:${offset}`
     let page = this.#pages.get(key)
     if (page === undefined) {
-      page = this.#write(offset, era)
+      page = this.#write(offset, form, without)
       this.#pages.set(key, page)
     }
     return page
   }
 
-  #write(offset: number, era: Era): Payload {
+  #write(offset: number, form: ListForm, without: readonly CatalogEntry[]): Payload {
     const { kind, pageSize, cursor, freshness, serverInfo } = this.#init
     const { member, key } = LISTS[kind]
+    const era: Era = form === 'modern' ? 'modern' : 'legacy'
     const end = offset + pageSize
-    const list = this.entries.slice(offset, end).map(entry => named(entry, key))
+    const list = this.entries
+      .slice(offset, end)
+      .filter(entry => !without.includes(entry))
+      .map(entry => entryFor(kind, named(entry, key), form))
     const result: JsonObject = { [member]: list }
     if (end < this.entries.length) result.nextCursor = cursor(end)
     if (era === 'modern')

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { keyText } from './members.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
 import { scanObject, ScanError } from './scan.ts'
@@ -106,11 +107,6 @@ function spansOf(bytes: Buffer): Map<string, Span> {
   return spans
 }
 
-function keyText(bytes: Buffer, start: number, end: number): string {
-  const text = bytes.toString('latin1', start, end)
-  return text.includes('\\') ? (JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string) : text
-}
-
 function interpret(bytes: Buffer, spans: Map<string, Span>, era: Era | undefined): Message {
   const id = readId(bytes, spans.get('id'))
   const known = id ?? null
@@ -205,20 +201,3 @@ function isValidJson(bytes: Buffer): boolean {
 function malformed(code: number, message: string, id: RpcId | null = null): Malformed {
   return { kind: 'malformed', id, error: rpcError(code, message) }
 }
-
-/** The members of an object's JSON text: drops some, puts others first. Everything else stays as it came. */
-export function editObject(object: Buffer, drop: ReadonlySet<string>, add: string): Buffer {
-  const kept: Buffer[] = []
-  scanObject(object, 0, object.length, (keyStart, keyEnd, _start, end) => {
-    if (!drop.has(keyText(object, keyStart, keyEnd))) kept.push(object.subarray(keyStart - 1, end))
-  })
-  const parts: Buffer[] = [Buffer.from(`{${add}`)]
-  kept.forEach((member, index) => {
-    if (index > 0 || add !== '') parts.push(COMMA)
-    parts.push(member)
-  })
-  parts.push(CLOSE)
-  return Buffer.concat(parts)
-}
-
-const COMMA = Buffer.from(',')

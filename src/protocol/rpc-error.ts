@@ -21,6 +21,10 @@ export const RPC = {
   legacyNoSession: -32001,
   /** 2025-11-25 and before: resource not found; modern peers use -32602. */
   legacyNoResource: -32002,
+  /** 2025-11-25 only: the user must open a URL first. */
+  legacyUrlElicitation: -32042,
+  /** 2025-11-25: the user must visit a URL first. */
+  urlElicitationRequired: -32042,
 } as const
 
 export function rpcError(code: number, message: string, data?: unknown): RpcError {

@@ -13,6 +13,8 @@ export interface StreamHost {
   /** Sends the GET; `eventId` is where the last stream ended. */
   get(handler: Dispatcher.DispatchHandler, eventId: string | undefined): void
   message(text: Buffer): void
+  /** It is open again, and the server cannot say what it said meanwhile. */
+  reopened(): void
   lost(why: string): void
 }
 
@@ -27,6 +29,7 @@ export class StandingStream implements Dispatcher.DispatchHandler {
   #body: EventBody | undefined
   #position: Position = startOfStream()
   #openedAt = 0
+  #hasBeenOpen = false
   #isWanted = true
   #takeBackRetry: (() => void) | undefined
 
@@ -64,6 +67,8 @@ export class StandingStream implements Dispatcher.DispatchHandler {
       return
     }
     this.#body = new EventBody(this.#host.maxEvent, this.#position, text => this.#host.message(text))
+    if (this.#hasBeenOpen && this.#position.eventId === undefined) this.#host.reopened()
+    this.#hasBeenOpen = true
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

@@ -91,6 +91,7 @@ export class HttpWire implements Wire, ReplyHost {
       maxEvent: this.maxReply,
       get: (handler, eventId) => this.#get(handler, eventId),
       message: text => this.events.received(text, undefined),
+      reopened: () => this.events.reopened(),
       lost: why => this.lost(why),
     })
     this.#stream.open()

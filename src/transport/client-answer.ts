@@ -1,28 +1,31 @@
 import type { Answer, Log, RpcError } from '../core/ports.ts'
 import { GatewayError, gatewayError } from '../errors.ts'
-import { toLegacyError, toLegacyResult } from '../protocol/era/legacy.ts'
+import { toLegacyError } from '../protocol/era/legacy.ts'
+import { toLegacyResult } from '../protocol/era/legacy-result.ts'
 import { stampSubscription, toModernError, toModernResult } from '../protocol/era/modern.ts'
+import type { Reader } from '../protocol/era/reader.ts'
 import { encodeError, encodeResult, type RpcId } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import type { Era } from '../protocol/versions.ts'
 
 /** The method whose answer is a stream that stays open. */
 export const LISTEN = 'subscriptions/listen'
 
 /** An answer as the message its client reads. */
-export function encodeAnswer(id: RpcId, method: string, answer: Answer, era: Era): Buffer {
-  if ('error' in answer) return Buffer.from(encodeError(id, errorFor(answer.error, era)))
-  if (era === 'legacy')
-    return encodeResult(id, toLegacyResult('result' in answer ? answer.result : answer.input))
+export function encodeAnswer(id: RpcId, method: string, answer: Answer, reader: Reader): Buffer {
+  if ('error' in answer) return Buffer.from(encodeError(id, errorFor(answer.error, reader, method)))
+  if (reader.era === 'legacy') {
+    const payload = 'result' in answer ? answer.result : answer.input
+    return encodeResult(id, toLegacyResult(payload, method, reader.version))
+  }
   // A wish for input is never cacheable, so it is written as no method's result.
   if ('input' in answer) return encodeResult(id, toModernResult(answer.input, ''))
   return encodeResult(id, toModernResult(answer.result, method))
 }
 
-/** An error as a client of this era reads it. */
-export function errorFor(error: RpcError, era: Era): RpcError {
-  return era === 'legacy' ? toLegacyError(error) : toModernError(error)
+/** An error as this client reads it. */
+export function errorFor(error: RpcError, reader: Reader, method?: string): RpcError {
+  return reader.era === 'legacy' ? toLegacyError(error, reader, method) : toModernError(error)
 }
 
 /** How a `subscriptions/listen` ends: with its id on the result, and gracefully when it is we who end it. */

@@ -6,26 +6,32 @@ const WHAT = {
   response: 'dropped a response that nobody waits for',
   progress: 'dropped progress of an unknown token',
   message: 'dropped a log message that belongs to no request',
-  request: 'dropped a request that this era does not have',
+  request: 'dropped a request that this era does not have, or that was made already',
+  ask: 'refused a request that cannot be told whose it is',
+  cancellation: 'dropped the cancellation of what is not under way',
+  completion: 'dropped the completion of an elicitation that nobody was asked for',
 } as const
+
+/** What a server can send in vain. */
+export type Dropped = keyof typeof WHAT
 
 /** Counts what a server sends in vain, and says so at the 1st, 10th, 100th … time. */
 export class Drops {
   readonly #log: Log
-  readonly #counts: Record<keyof typeof WHAT, number> = {
-    garbage: 0,
-    response: 0,
-    progress: 0,
-    message: 0,
-    request: 0,
-  }
+  readonly #counts: Partial<Record<Dropped, number>> = {}
 
   constructor(log: Log) {
     this.#log = log
   }
 
-  count(what: keyof typeof WHAT, sample?: () => string): void {
-    const count = ++this.#counts[what]
+  /** How often each happened; undefined when nothing did. */
+  get counts(): Readonly<Record<string, number>> | undefined {
+    return Object.keys(this.#counts).length === 0 ? undefined : { ...this.#counts }
+  }
+
+  count(what: Dropped, sample?: () => string): void {
+    const count = (this.#counts[what] ?? 0) + 1
+    this.#counts[what] = count
     if (!/^10*$/.test(String(count))) return
     const fields = { count, ...(sample === undefined ? undefined : { sample: visible(sample(), 200) }) }
     if (what === 'garbage') this.#log.warn(WHAT[what], fields)

@@ -22,6 +22,8 @@ export interface HandshakeOptions {
   readonly era: 'auto' | Era
   readonly memory: EraMemory
   readonly gateway: { readonly name: string; readonly version: string }
+  /** What `initialize` says that the clients of this link can be asked for. */
+  readonly capabilities: JsonObject
   readonly clock: Clock
   /** How long a server on a pipe may think about `server/discover` before it counts as legacy. */
   readonly probeMs: number
@@ -119,7 +121,7 @@ function modernSide({ result }: RpcResponse): ServerSide | undefined {
 async function initialize(link: Link, options: HandshakeOptions): Promise<Link> {
   const params = {
     protocolVersion: LATEST_LEGACY_VERSION,
-    capabilities: {},
+    capabilities: options.capabilities,
     clientInfo: { ...options.gateway },
   }
   const { result, error } = await link.ask('initialize', params)

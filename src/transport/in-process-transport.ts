@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
 import type { ListenerContext } from '../core/ports.ts'
 import { LineSplitter } from './frames.ts'
+import { LineChannel } from './stdio/line-channel.ts'
 import { Pipe } from './stdio/pipe.ts'
 
 /** Lines of ours are as long as they need to be. */
@@ -28,7 +29,11 @@ export class InProcessTransport implements Transport {
       onTooLong: () => this.onerror?.(new Error('a message is too long')),
     })
     output.on('data', (chunk: Buffer) => lines.push(chunk))
-    this.#pipe = new Pipe({ input: this.#input, output, context: this.#context, graceMs: 0 })
+    this.#pipe = new Pipe({
+      channel: new LineChannel(this.#input, output),
+      context: this.#context,
+      graceMs: 0,
+    })
     this.#pipe.start()
   }
 

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock, Gate, Principal } from '../core/ports.ts'
+import type { Clock, Gate, Log, Principal } from '../core/ports.ts'
 import { principalKey } from '../plugin.ts'
+import { ClientAsks } from './client-asks.ts'
+import { Drops } from './drops.ts'
+import { EventStore, type EventBudget } from './http/event-store.ts'
 import { LegacySession } from './http/legacy-session.ts'
 
 const MAX_SWEEP_MS = 30_000
@@ -8,6 +11,7 @@ const MAX_SWEEP_MS = 30_000
 export interface LegacySessionsOptions {
   readonly gate: Gate
   readonly clock: Clock
+  readonly log: Log
   /** Most sessions at a time. */
   readonly max: number
   readonly idleMs: number
@@ -17,11 +21,14 @@ export interface LegacySessionsOptions {
 export class LegacySessions {
   readonly #options: LegacySessionsOptions
   readonly #byId = new Map<string, LegacySession>()
+  readonly #drops: Drops
+  readonly #kept: EventBudget = { bytes: 0 }
   #opening = 0
   #takeBack: (() => void) | undefined
 
   constructor(options: LegacySessionsOptions) {
     this.#options = options
+    this.#drops = new Drops(options.log)
   }
 
   get size(): number {
@@ -33,7 +40,14 @@ export class LegacySessions {
     if (this.#isFull()) this.#sweep()
     if (this.#isFull()) return undefined
     this.#opening++
-    return new LegacySession(randomBytes(24).toString('base64url'), principal, this.#options.clock.now())
+    const { clock } = this.#options
+    return new LegacySession({
+      id: randomBytes(24).toString('base64url'),
+      principal,
+      now: clock.now(),
+      asks: new ClientAsks(clock, this.#drops),
+      events: new EventStore(this.#kept),
+    })
   }
 
   #isFull(): boolean {
@@ -69,8 +83,9 @@ export class LegacySessions {
     if (session.session !== undefined) this.#options.gate.closeSession(session.session, reason)
   }
 
-  endStreams(): void {
-    for (const session of this.#byId.values()) session.endStream()
+  /** Tells and asks the clients nothing more outside their requests. */
+  stop(): void {
+    for (const session of this.#byId.values()) session.stop()
   }
 
   endAll(reason: string): void {

@@ -1,4 +1,4 @@
-import type { Clock, Log, UpstreamState } from '../core/ports.ts'
+import type { Call, Clock, Log, UpstreamState } from '../core/ports.ts'
 import { gatewayError, GatewayError, reasonOf } from '../errors.ts'
 import { Backoff, HEALTHY_MS } from './backoff.ts'
 import type { Link } from './link.ts'
@@ -10,6 +10,8 @@ export interface KeeperHost {
   readonly log: Log
   readonly clock: Clock
   readonly startupMs: number
+  /** Whether it is started again by itself; if not, by the next who needs it. */
+  readonly retries: boolean
   /** Opens a link and shakes hands; `open` must be given every link as soon as it is made. */
   connect(own: (make: () => Link) => Link): Promise<Link>
   changed(state: UpstreamState, link: Link | undefined): void
@@ -57,12 +59,29 @@ export class LinkKeeper {
     await Promise.all(this.#leaving.values())
   }
 
+  /** Stops when the last call has ended. */
+  async leave(): Promise<void> {
+    await this.link?.drained()
+    await Promise.all(this.#leaving.values())
+    await this.stop()
+  }
+
   /** The live link, waited for while a start is under way. Rejects with a GatewayError when there is none. */
   async ready(): Promise<Link> {
     const attempt = this.#isDue() ? this.#attempt() : this.#starting
     await attempt
     if (this.link !== undefined) return this.link
     throw this.#whyNotReady(attempt !== undefined)
+  }
+
+  /** The same for a call; undefined when its client did not wait. */
+  async readyFor(call: Call): Promise<Link | undefined> {
+    if (this.link !== undefined) return this.link
+    let takeBack = (): void => undefined
+    const left = new Promise<undefined>(resolve => {
+      takeBack = call.onCancel(() => resolve(undefined))
+    })
+    return Promise.race([this.ready(), left]).finally(() => takeBack())
   }
 
   /** A link has ended by itself. */
@@ -172,7 +191,7 @@ export class LinkKeeper {
     const pause = this.#backoff.next()
     this.#dueAt = clock.now() + pause
     this.#takeBackRetry?.()
-    this.#takeBackRetry = clock.after(pause, () => void this.#attempt())
+    if (this.#host.retries) this.#takeBackRetry = clock.after(pause, () => void this.#attempt())
     this.#become('failed', typeof why === 'string' ? why : failure.message)
   }
 

@@ -5,23 +5,25 @@ import {
   parseMessage,
   type JsonObject,
   type Malformed,
-  type RpcId,
-  type RpcNotification,
-  type RpcRequest,
   type RpcResponse,
 } from '../protocol/jsonrpc.ts'
+import type { Era } from '../protocol/versions.ts'
 import { answerOf, cancelled } from './answer.ts'
-import { Asks } from './asks.ts'
-import { Drops } from './drops.ts'
-import { clientToken, isGlobal, outboundParams, subscriptionOf, withoutSubscription } from './outbound.ts'
-import { onlyCall, Pending, type Subscription, type Wire, type WireEvents } from './wire.ts'
+import type { Drops } from './drops.ts'
+import { InFlight } from './in-flight.ts'
+import { Inbox, type InboxOwner } from './inbox.ts'
+import { outboundParams } from './outbound.ts'
+import { Pending, type Subscription, type Wire, type WireEvents } from './wire.ts'
 
 /** What a link needs from its upstream. */
 export interface LinkHost {
   readonly name: string
   readonly log: Log
+  readonly drops: Drops
   notify(notification: Notification): void
-  ask(ask: Ask, exchange: Exchange | undefined): Promise<AskReply>
+  ask(ask: Ask, exchange: Exchange): Promise<AskReply>
+  /** What the server said meanwhile is lost. */
+  missed(link: Link): void
   /** The link is of no more use. Calls that are under way over HTTP still end by themselves. */
   closed(link: Link, why: string): void
 }
@@ -37,19 +39,25 @@ export class Link implements WireEvents {
   /** Why it closed; undefined while it is open. */
   closedBecause: string | undefined = undefined
   readonly #host: LinkHost
-  readonly #drops: Drops
-  readonly #asks: Asks
-  readonly #pending = new Map<RpcId, Pending>()
+  readonly #pending = new InFlight<Pending>()
+  readonly #inbox: Inbox
   #lastId = 0
+  #emptied: (() => void)[] = []
 
   constructor(host: LinkHost, connect: (events: WireEvents) => Wire) {
     this.#host = host
-    this.#drops = new Drops(host.log)
-    this.#asks = new Asks(
-      (ask, exchange) => host.ask(ask, exchange),
-      text => this.closedBecause === undefined && void this.wire.send(text),
-    )
     this.wire = connect(this)
+    this.#inbox = new Inbox(this.#inboxOwner())
+  }
+
+  /** Whether anything waits for its answer. */
+  get isBusy(): boolean {
+    return this.#pending.size > 0
+  }
+
+  /** Resolves when nothing waits for its answer any more. */
+  drained(): Promise<void> {
+    return this.isBusy ? new Promise(resolve => this.#emptied.push(resolve)) : Promise.resolve()
   }
 
   /** Passes a client's call to the server. Rejects with a GatewayError when it could not be asked. */
@@ -60,7 +68,9 @@ export class Link implements WireEvents {
       if (!pending.open) return
       this.#request(pending, outboundParams(call, this.server, pending.id as number))
     })
-    return answerOf(response)
+    const answer = answerOf(response)
+    if ('error' in answer) this.#inbox.answered(answer, call.exchange)
+    return answer
   }
 
   /** A request of our own, such as the handshake; a probe has a string for its id. */
@@ -112,6 +122,10 @@ export class Link implements WireEvents {
     this.#host.closed(this, why)
   }
 
+  reopened(): void {
+    if (this.closedBecause === undefined) this.#host.missed(this)
+  }
+
   failed(pending: Pending, error: Error): void {
     if (!pending.open) return
     this.#forget(pending)
@@ -131,8 +145,8 @@ export class Link implements WireEvents {
   #heard(bytes: Buffer, of: Pending | undefined): void {
     const message = parseMessage(bytes, this.server?.era)
     if (message.kind === 'response') this.#answered(message, of)
-    else if (message.kind === 'notification') this.#told(message, of)
-    else if (message.kind === 'request') this.#asked(message, of)
+    else if (message.kind === 'notification') this.#inbox.told(message, of)
+    else if (message.kind === 'request') this.#inbox.asked(message, of)
     else this.#malformed(message, bytes, of)
   }
 
@@ -155,6 +169,7 @@ export class Link implements WireEvents {
     pending.open = false
     pending.takeBack?.()
     if (this.#pending.get(pending.id) === pending) this.#pending.delete(pending.id)
+    if (this.#emptied.length > 0 && !this.isBusy) for (const resolve of this.#emptied.splice(0)) resolve()
   }
 
   #cancel(pending: Pending, reason: string): void {
@@ -171,7 +186,7 @@ export class Link implements WireEvents {
   }
 
   #failAll(why: string): void {
-    for (const pending of [...this.#pending.values()]) {
+    for (const pending of this.#pending.values()) {
       this.failed(pending, this.#closedError(why))
       this.wire.abandon(pending)
     }
@@ -185,13 +200,13 @@ export class Link implements WireEvents {
     const pending =
       response.id === null && response.error !== undefined ? of : this.#pending.get(response.id ?? '')
     if (pending === undefined || !pending.open || (of !== undefined && of !== pending))
-      return this.#drops.count('response')
+      return this.#host.drops.count('response')
     this.#forget(pending)
     pending.resolve(response)
   }
 
   #malformed(message: Malformed, bytes: Buffer, of: Pending | undefined): void {
-    this.#drops.count('garbage', () => bytes.toString('utf8', 0, 400))
+    this.#host.drops.count('garbage', () => bytes.toString('utf8', 0, 400))
     const pending = message.id === null ? undefined : this.#pending.get(message.id)
     if (pending === undefined || (of !== undefined && of !== pending)) return
     this.failed(
@@ -200,50 +215,22 @@ export class Link implements WireEvents {
     )
   }
 
-  #told(notification: RpcNotification, of: Pending | undefined): void {
-    const { method, params } = notification
-    if (method === 'notifications/progress') return this.#progressed(params)
-    const owner = of ?? this.#subscribed(method, params)
-    if (owner?.hear !== undefined) return owner.hear({ method, params: withoutSubscription(params) })
-    if (method === 'notifications/cancelled') return
-    if (method === 'notifications/message') return this.#logged({ method, params }, this.#exchangeOf(of))
-    if (of?.call === undefined || isGlobal(method)) this.#host.notify({ method, params })
-    else of.call.exchange.emit({ method, params })
-  }
-
-  #progressed(params: JsonObject | undefined): void {
-    const token = params?.progressToken
-    const pending = typeof token === 'number' ? this.#pending.get(token) : undefined
-    const known = clientToken(pending?.call?.params)
-    if (known === undefined) return this.#drops.count('progress')
-    pending?.call?.exchange.emit({
-      method: 'notifications/progress',
-      params: { ...params, progressToken: known },
-    })
-  }
-
-  #logged(notification: Notification, exchange: Exchange | undefined): void {
-    if (exchange === undefined) this.#drops.count('message')
-    else exchange.emit(notification)
-  }
-
-  /** The subscription a notification names, on a pipe that all share. */
-  #subscribed(method: string, params: JsonObject | undefined): Pending | undefined {
-    if (this.wire.streams || this.server?.era !== 'modern') return undefined
-    const id = subscriptionOf(method, params)
-    const pending = typeof id === 'number' ? this.#pending.get(id) : undefined
-    return pending?.hear === undefined ? undefined : pending
-  }
-
-  /** The exchange that a message belongs to: by its stream, or as the only call there is. */
-  #exchangeOf(of: Pending | undefined): Exchange | undefined {
-    if (of !== undefined || this.wire.streams) return of?.call?.exchange
-    return onlyCall(this.#pending.values())?.exchange
-  }
-
-  #asked(request: RpcRequest, of: Pending | undefined): void {
-    // A modern server has no requests, and its clients no responses.
-    if (this.server?.era === 'modern') this.#drops.count('request')
-    else this.#asks.asked(request, this.#exchangeOf(of))
+  #inboxOwner(): InboxOwner {
+    const eraOf = (): Era | undefined => this.server?.era
+    // What carries the link may turn out to be another once the server has answered.
+    const streams = (): boolean => this.wire.streams
+    return {
+      host: this.#host,
+      pending: this.#pending,
+      get streams() {
+        return streams()
+      },
+      get era() {
+        return eraOf()
+      },
+      send: text => {
+        if (this.closedBecause === undefined) void this.wire.send(text)
+      },
+    }
   }
 }

@@ -1,24 +1,37 @@
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Config, Listener, ListenerContext } from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
 import type { Plugin } from '../plugin.ts'
+import { Conversations } from './http/conversations.ts'
 import type { HttpEdge } from './http/edge.ts'
 import { serveRequest } from './http/serve-request.ts'
 import { httpSettings, inUrl, type HttpListenerSpec } from './http/settings.ts'
+import { InFlight } from './in-flight.ts'
 import { LegacySessions } from './legacy-sessions.ts'
 import { SseStreams } from './sse-write.ts'
 import { within } from './within.ts'
+import type { Upgrade } from './ws/accept.ts'
 
 /** Streamable HTTP: both eras on one endpoint, and the probes beside it. */
 export const listenHttp: Plugin = {
   name: 'listen-http',
   claims: { always: true },
   setup({ hooks, config }) {
-    hooks.createListener
-      .for('http')
-      .tap((spec, context) => new HttpListener(spec as HttpListenerSpec, context, config))
+    const tap = (upgradeTo?: UpgradeTo): void =>
+      hooks.createListener
+        .for('http')
+        .tap((spec, context) => new HttpListener(spec as HttpListenerSpec, context, config, upgradeTo))
+    // Only those who serve WebSockets load the code for them.
+    if (!wantsWebSocket(config)) return tap()
+    return import('./ws/accept.ts').then(({ upgradeTo }) => tap(upgradeTo))
   },
+}
+
+type UpgradeTo = (edge: HttpEdge) => Upgrade
+
+function wantsWebSocket({ listeners = {} }: Partial<Config>): boolean {
+  return Object.values(listeners).some(spec => spec.type === 'http' && spec.ws !== false)
 }
 
 const HEADERS_MS = 10_000
@@ -37,10 +50,11 @@ class HttpListener implements Listener {
   #url: string | undefined
   #stopped: Promise<void> | undefined
 
-  constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config) {
+  constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
     const { name, gate, log, clock } = context
     const settings = httpSettings(name, spec, config)
-    const sessions = new LegacySessions({ gate, clock, max: settings.maxSessions, idleMs: settings.idleMs })
+    const { maxSessions: max, idleMs } = settings
+    const sessions = new LegacySessions({ gate, clock, log, max, idleMs })
     const streams = new SseStreams(clock)
     this.name = name
     this.#edge = {
@@ -51,28 +65,39 @@ class HttpListener implements Listener {
       settings,
       sessions,
       streams,
-      posts: new Set(),
+      posts: new InFlight(),
+      pipes: new Conversations(),
+      eventStreams: new Map(),
       conversations: 0,
+      lastPost: 0,
       isStopping: false,
     }
-    this.#server = this.#createServer()
+    this.#server = this.#createServer(settings.ws === undefined ? undefined : upgradeTo?.(this.#edge))
   }
 
   get url(): string | undefined {
     return this.#url
   }
 
-  #createServer(): Server {
+  #createServer(upgrade: Upgrade | undefined): Server {
     const options = {
       headersTimeout: HEADERS_MS,
       requestTimeout: BODY_MS,
       connectionsCheckingInterval: 1000,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      // Some clients offer HTTP/2 with every request, and are content with less. Node before 24.9 cannot tell.
+      shouldUpgradeCallback: ({ headers }: IncomingMessage) =>
+        upgrade !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     }
     const server = createServer(options, (request, response) => {
       this.#follow(request.socket, response)
       void serveRequest(this.#edge, request, response)
     })
+    if (upgrade !== undefined)
+      server.on('upgrade', (request, socket, head) => {
+        this.#connections.delete(request.socket)
+        upgrade(request, socket, head)
+      })
     server.maxConnections = this.#edge.settings.maxConnections
     server.maxHeadersCount = MAX_HEADERS
     server.on('connection', (socket: Socket) => {
@@ -121,12 +146,14 @@ class HttpListener implements Listener {
     edge.isStopping = true
     const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
     for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
-    edge.sessions.endStreams()
-    for (const post of edge.posts) if (post.isListen) post.cancel('shutdown')
+    edge.sessions.stop()
+    const conversations = edge.pipes.stop(graceMs)
+    for (const post of edge.posts.values()) if (post.isListen) post.cancel('shutdown')
     if (!(await within(edge.clock, graceMs, closed))) {
-      for (const post of edge.posts) post.cancel('shutdown')
+      for (const post of edge.posts.values()) post.cancel('shutdown')
       this.#server.closeAllConnections()
     }
+    await conversations
     edge.sessions.endAll('shutdown')
     edge.streams.stop()
   }

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Listener, ListenerContext } from '../core/ports.ts'
 import { parseDuration, type Plugin } from '../plugin.ts'
+import { LineChannel } from './stdio/line-channel.ts'
 import { Pipe } from './stdio/pipe.ts'
 
 /** The two ends of a pipe. */
@@ -46,7 +47,11 @@ class StdioListener implements Listener {
   async start(): Promise<void> {
     // The process's streams are opened by touching them, so not before they are used.
     const { input, output } = this.#streams ?? { input: process.stdin, output: process.stdout }
-    const pipe = new Pipe({ input, output, context: this.#context, graceMs: this.#graceMs })
+    const pipe = new Pipe({
+      channel: new LineChannel(input, output),
+      context: this.#context,
+      graceMs: this.#graceMs,
+    })
     this.#pipe = pipe
     pipe.start()
     void this.#follow(pipe)

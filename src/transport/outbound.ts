@@ -1,11 +1,11 @@
-import type { Call, ClientSide, ServerSide } from '../core/ports.ts'
+import type { Call, ServerSide } from '../core/ports.ts'
+import { ALL_CAPABILITIES, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import { toLegacyParams } from '../protocol/era/legacy.ts'
 import { toModernParams, type ModernClient } from '../protocol/era/modern.ts'
 import { isObject, type JsonObject, type RpcId } from '../protocol/jsonrpc.ts'
-import { kindsChangedBy } from '../protocol/methods.ts'
+import { kindsChangedBy, METHODS } from '../protocol/methods.ts'
 import { META } from '../protocol/names.ts'
 
-const TASKS = 'io.modelcontextprotocol/tasks'
 const NOTHING: JsonObject = Object.freeze({})
 
 /** The parameters of a call as its server's era writes them. */
@@ -16,7 +16,7 @@ export function outboundParams(
 ): JsonObject | undefined {
   const token = clientToken(call.params) === undefined ? undefined : id
   if (server?.era !== 'modern') return toLegacyParams(call.params, token)
-  return toModernParams(call.params, modernClient(call.exchange.session.client), server.version, token)
+  return toModernParams(call.params, modernClient(call), server.version, token)
 }
 
 /** The token under which the client of a call wants to hear of its progress. */
@@ -25,16 +25,12 @@ export function clientToken(params: JsonObject | undefined): RpcId | undefined {
   return typeof token === 'string' || typeof token === 'number' ? token : undefined
 }
 
-/** What a modern server may know of the client: only what we can carry to it. */
-function modernClient({ info, capabilities, era, logLevel }: ClientSide): ModernClient {
-  return { info, capabilities: era === 'modern' ? withoutTasks(capabilities) : NOTHING, logLevel }
-}
-
-function withoutTasks(capabilities: JsonObject): JsonObject {
-  const extensions = capabilities.extensions
-  if (!isObject(extensions) || !Object.hasOwn(extensions, TASKS)) return capabilities
-  const { [TASKS]: _, ...others } = extensions
-  return { ...capabilities, extensions: others }
+/** What a modern server may know of the client: only what we can carry to it. Lists are made for all clients at once. */
+function modernClient({ method, exchange }: Call): ModernClient {
+  const { client } = exchange.session
+  const own = exchange.canAsk ? neutralCapabilities(client) : NOTHING
+  const capabilities = METHODS.get(method)?.to === 'list' ? { ...own, ...ALL_CAPABILITIES } : own
+  return { info: client.info, capabilities, logLevel: client.logLevel }
 }
 
 /** Whether a notification is about the server as a whole, whatever stream it came on. */

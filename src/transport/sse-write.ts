@@ -5,6 +5,8 @@ import { onOneLine } from './frames.ts'
 /** A reader with more than this unsent is cut when the next event comes. */
 const MAX_UNSENT = 1024 * 1024
 const KEEP_ALIVE_MS = 15_000
+/** How long a client should wait before it comes back to a stream that broke. */
+const RETRY_MS = 1000
 const HEAD = Buffer.from('event: message\ndata: ')
 const TAIL = Buffer.from('\n\n')
 
@@ -46,8 +48,20 @@ export class SseStreams {
   }
 }
 
+/** Where messages go one after the other, until the last. */
+export interface EventStream {
+  /** Whether its reader may leave and come back. */
+  readonly isKept: boolean
+  readonly isOpen: boolean
+  /** Sends one message; false when nobody will ever read it. */
+  send(message: Buffer | string): boolean
+  /** Ends the stream, with a last message where there is one. */
+  end(message?: Buffer | string): void
+}
+
 /** One event stream to one reader. */
-export class SseStream {
+export class SseStream implements EventStream {
+  readonly isKept = false
   readonly #response: ServerResponse
 
   constructor(response: ServerResponse) {
@@ -58,22 +72,37 @@ export class SseStream {
     return !this.#response.destroyed && !this.#response.writableEnded
   }
 
-  /** Sends one message; false when there is nobody to read it. */
-  send(message: Buffer | string): boolean {
+  send(message: Buffer | string, id?: string): boolean {
     if (!this.#canWrite()) return false
-    this.#response.write(frame(message))
+    this.#response.write(frame(message, id))
     return true
+  }
+
+  /** Sends an id without a message (2025-11-25, resumability). */
+  prime(id: string): void {
+    if (this.#canWrite()) this.#response.write(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`)
+  }
+
+  /** Sends again what was said before, at once, so that a reader who keeps up is not taken for one who does not. */
+  replay(events: readonly { readonly id: string; readonly message: Buffer | string }[]): void {
+    if (events.length === 0 || !this.#canWrite()) return
+    this.#response.write(Buffer.concat(events.map(({ message, id }) => Buffer.from(frame(message, id)))))
   }
 
   keepAlive(): void {
     if (this.#canWrite()) this.#response.write(':\n\n')
   }
 
-  /** Ends the stream, with a last message where there is one. */
-  end(message?: Buffer | string): void {
+  end(message?: Buffer | string, id?: string): void {
     if (!this.#canWrite()) return
     if (message === undefined) this.#response.end()
-    else this.#response.end(frame(message))
+    else this.#response.end(frame(message, id))
+  }
+
+  /** Ends the stream without waiting for a reader who has not taken everything. */
+  cut(): void {
+    if (this.#response.writableLength > 0) this.#response.destroy()
+    else this.end()
   }
 
   #canWrite(): boolean {
@@ -84,8 +113,13 @@ export class SseStream {
   }
 }
 
-function frame(message: Buffer | string): Buffer | string {
+/** A message as one event. */
+export function frame(message: Buffer | string, id?: string): Buffer | string {
   // What we encode ourselves has no line ends in it.
-  if (typeof message === 'string') return `event: message\ndata: ${message}\n\n`
-  return Buffer.concat([HEAD, onOneLine(message), TAIL])
+  if (typeof message === 'string')
+    return id === undefined
+      ? `event: message\ndata: ${message}\n\n`
+      : `id: ${id}\nevent: message\ndata: ${message}\n\n`
+  const head = id === undefined ? HEAD : Buffer.from(`id: ${id}\nevent: message\ndata: `)
+  return Buffer.concat([head, onOneLine(message), TAIL])
 }

@@ -1,8 +1,8 @@
-import type { Answer, Notification, UpstreamContext } from '../core/ports.ts'
+import type { Answer, Call, Notification, ServerSide, UpstreamContext } from '../core/ports.ts'
 import { toModernParams } from '../protocol/era/modern.ts'
 import { isObject, type JsonObject, type RpcResponse } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
-import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import { Backoff, HEALTHY_MS } from './backoff.ts'
 import { isGlobal } from './outbound.ts'
 import type { Link } from './link.ts'
@@ -18,7 +18,10 @@ const MAX_URIS = 10_000
 /** How long a subscriber waits for the server to acknowledge; it is subscribed later if this was too short. */
 const ACKNOWLEDGE_MS = 5000
 
-/** Keeps one `subscriptions/listen` open on a modern server, for all that anybody wants to hear of it. */
+/**
+ * What anybody wants to hear of a server: one `subscriptions/listen` kept open on a modern one, and a subscription for
+ * each URI on a legacy one, made again on every new link.
+ */
 export class Watch {
   readonly #context: UpstreamContext
   readonly #uris = new Map<string, number>()
@@ -38,9 +41,12 @@ export class Watch {
   /** Listens on a new link; undefined when there is none. */
   follow(link: Link | undefined): void {
     this.#takeBackRetry?.()
-    this.#link = link?.server?.era === 'modern' ? link : undefined
+    this.#link = link
     this.#current = undefined
-    if (this.#link !== undefined) void this.#renew()
+    if (link?.server?.era === 'modern') void this.#renew()
+    else
+      for (const uri of this.#uris.keys())
+        void link?.ask('resources/subscribe', { uri }).catch(() => undefined)
   }
 
   stop(): void {
@@ -48,30 +54,46 @@ export class Watch {
     this.#link = undefined
   }
 
-  async add(uri: string, link: Link): Promise<Answer> {
-    const { resources } = link.server?.capabilities ?? {}
-    if (!isObject(resources) || resources.subscribe !== true)
-      return { error: rpcError(RPC.methodNotFound, 'Method not found') }
-    if (this.#uris.size >= MAX_URIS)
-      return { error: rpcError(RPC.internal, 'too many resource subscriptions') }
+  async add(call: Call, link: Link): Promise<Answer> {
+    const uri = String(call.params?.uri)
+    const refusal = this.#refusal(link)
+    if (refusal !== undefined) return { error: refusal }
     const count = this.#uris.get(uri) ?? 0
+    if (count === 0 && link.server?.era === 'legacy') return this.#subscribe(uri, call, link)
     this.#uris.set(uri, count + 1)
     if (count === 0) await this.#renew()
     return { result: Payload.of({}) }
   }
 
-  async remove(uri: string): Promise<Answer> {
+  async remove(call: Call, link: Link): Promise<Answer> {
+    const uri = String(call.params?.uri)
     const count = this.#uris.get(uri) ?? 0
     if (count > 1) this.#uris.set(uri, count - 1)
-    else if (this.#uris.delete(uri)) await this.#renew()
+    else if (this.#uris.delete(uri)) {
+      if (link.server?.era === 'legacy') return link.call(call)
+      await this.#renew()
+    }
     return { result: Payload.of({}) }
+  }
+
+  #refusal({ server }: Link): RpcError | undefined {
+    const resources = server?.capabilities.resources
+    if (!isObject(resources) || resources.subscribe !== true)
+      return rpcError(RPC.methodNotFound, 'Method not found')
+    return this.#uris.size < MAX_URIS ? undefined : rpcError(RPC.internal, 'too many resource subscriptions')
+  }
+
+  async #subscribe(uri: string, call: Call, link: Link): Promise<Answer> {
+    const answer = await link.call(call)
+    if ('result' in answer) this.#uris.set(uri, (this.#uris.get(uri) ?? 0) + 1)
+    return answer
   }
 
   /** Listens anew with all that is wanted now; wishes of the same moment share one listen. */
   #renew(): Promise<void> {
     this.#renewal ??= Promise.resolve().then(() => {
       this.#renewal = undefined
-      return this.#link === undefined ? undefined : this.#listen(this.#link)
+      return this.#link?.server?.era === 'modern' ? this.#listen(this.#link) : undefined
     })
     return this.#renewal
   }
@@ -114,10 +136,7 @@ export class Watch {
 
   #wanted(link: Link): JsonObject {
     const wanted: JsonObject = {}
-    for (const [kind, flag] of Object.entries(FLAGS)) {
-      const capability = link.server?.capabilities[kind]
-      if (isObject(capability) && capability.listChanged === true) wanted[flag] = true
-    }
+    for (const [kind, flag] of Object.entries(FLAGS)) if (tellsOf(kind, link.server)) wanted[flag] = true
     if (this.#uris.size > 0) wanted.resourceSubscriptions = [...this.#uris.keys()]
     return wanted
   }
@@ -136,6 +155,24 @@ export class Watch {
     this.#current = undefined
     if (response?.error?.code === RPC.methodNotFound || !this.#isHonoured) return
     if (this.#context.clock.now() - this.#since >= HEALTHY_MS) this.#backoff.reset()
-    this.#takeBackRetry = this.#context.clock.after(this.#backoff.next(), () => void this.#renew())
+    this.#takeBackRetry = this.#context.clock.after(this.#backoff.next(), () => this.#again(link))
   }
+
+  #again(link: Link): void {
+    void this.#renew().then(() => {
+      for (const change of changesOf(link.server)) this.#context.notify(change)
+    })
+  }
+}
+
+/** All that a server may have changed while nobody listened. */
+export function changesOf(server: ServerSide | undefined): Notification[] {
+  return Object.keys(FLAGS)
+    .filter(kind => tellsOf(kind, server))
+    .map(kind => ({ method: `notifications/${kind}/list_changed`, params: undefined }))
+}
+
+function tellsOf(kind: string, server: ServerSide | undefined): boolean {
+  const capability = server?.capabilities[kind]
+  return isObject(capability) && capability.listChanged === true
 }

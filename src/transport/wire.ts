@@ -29,6 +29,8 @@ export interface WireEvents {
   received(bytes: Buffer, of: Pending | undefined): void
   /** One request failed on its way; the others live on. */
   failed(pending: Pending, error: Error): void
+  /** The stream of what belongs to no request has been away, and may have missed something. */
+  reopened(): void
   /** The wire is gone for good. */
   closed(why: string): void
 }

@@ -3,6 +3,7 @@ import { ANONYMOUS, type Gate, type Inbound, type Session } from '../../src/plug
 import { RoadGate } from '../../src/core/gate.ts'
 import { createGateway } from '../../src/gateway.ts'
 import { encodeResult, parseMessage } from '../../src/protocol/jsonrpc.ts'
+import { newestReader } from '../../src/protocol/era/reader.ts'
 import { toModernResult } from '../../src/protocol/era/modern.ts'
 import { Payload } from '../../src/protocol/payload.ts'
 import { encodeAnswer } from '../../src/transport/client-answer.ts'
@@ -109,7 +110,7 @@ function messages(): Task[] {
     [
       'write-small',
       'write a small answer, same era',
-      () => encodeAnswer(1, 'tools/call', { result }, 'legacy'),
+      () => encodeAnswer(1, 'tools/call', { result }, newestReader('legacy')),
     ],
     ['bridge-small', 'a small legacy result made modern', () => toModernResult(result, 'tools/call')],
     ['write-1m', 'splice an id around 1 MB', () => encodeResult(1, mega)],

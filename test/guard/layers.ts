@@ -100,7 +100,7 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
   { vendor: /^(yaml|cosmiconfig)(\/|$)/, homes: /^src\/config\// },
   { vendor: /^ajv(\/|$)/, homes: /^src\/(config|plugin-host)\// },
   {
-    vendor: /^(@modelcontextprotocol\/|undici$|eventsource-parser(\/|$))/,
+    vendor: /^(@modelcontextprotocol\/|undici$|ws$|eventsource-parser(\/|$))/,
     homes: /^src\/(transport|testing)\//,
   },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },

@@ -171,7 +171,7 @@ describe('a session that the server has forgotten', () => {
       legacy((heard, response) => result(response, heard, said('ok')), sessions),
     )
     const { upstream } = await bench(t, httpSpec(server.url))
-    await upstream.start()
+    await upstream.dispatch(toolCall('a'))
     sessions.clear()
 
     await assert.rejects(upstream.dispatch(toolCall('a')), {
@@ -180,6 +180,6 @@ describe('a session that the server has forgotten', () => {
     })
 
     assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
-    assert.equal(server.of('tools/call').length, 2)
+    assert.equal(server.of('tools/call').length, 3)
   })
 })

@@ -114,7 +114,8 @@ describe('the headers of a request', () => {
     await upstream.stop()
 
     const { headers } = server.of('tools/call')[0] ?? assert.fail()
-    assert.equal(headers['mcp-session-id'], 'session-1')
+    // The first session is for lists, this one for clients that cannot be asked for anything.
+    assert.equal(headers['mcp-session-id'], 'session-2')
     assert.equal(headers['mcp-protocol-version'], '2025-06-18')
     assert.equal(headers['mcp-method'], undefined)
     assert.equal(headers.host, new URL(server.url).host)

@@ -28,6 +28,7 @@ test('a small file gets every default, and nothing of it can be changed', async 
     timeout: '60s',
     onFailure: 'omit',
     era: 'auto',
+    isolation: 'shared',
   })
   assert.throws(() => Object.assign(config.upstreams, { more: {} }), TypeError)
   assert.throws(() => Object.assign(config.lists, { pageSize: 1 }), TypeError)

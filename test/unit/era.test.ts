@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { toLegacyError, toLegacyParams, toLegacyResult } from '../../src/protocol/era/legacy.ts'
+import { toLegacyError, toLegacyParams } from '../../src/protocol/era/legacy.ts'
+import { toLegacyResult } from '../../src/protocol/era/legacy-result.ts'
 import {
   envelopeProblem,
   isLoud,

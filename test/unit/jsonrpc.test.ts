@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import {
-  editObject,
   encodeError,
   encodeNotification,
   encodeRequest,
@@ -10,6 +9,7 @@ import {
   isBatch,
   parseMessage,
 } from '../../src/protocol/jsonrpc.ts'
+import { editObject } from '../../src/protocol/members.ts'
 import { MAX_DEPTH } from '../../src/protocol/scan.ts'
 
 function parse(text: string): ReturnType<typeof parseMessage> {

@@ -1,5 +1,6 @@
 import type {
   Answer,
+  AskReply,
   Clock,
   Gate,
   Inbound,
@@ -34,9 +35,15 @@ export class Seen implements Running {
   }
 
   emit(method: string, params?: Record<string, unknown>): void {
+    this.inbound.emit({ method, params })
+  }
+
+  /** Asks the client, where it can be asked. */
+  ask(method: string, params?: Record<string, unknown>): Promise<AskReply> {
     // Detached, as the core calls it.
-    const { emit } = this.inbound
-    emit({ method, params })
+    const { ask } = this.inbound
+    if (ask === undefined) throw new Error('the client cannot be asked')
+    return ask({ method, params })
   }
 
   cancel(reason: string): void {

@@ -106,7 +106,7 @@ test('when the client closes its end, what is under way is still answered, and t
   assert.deepEqual(answer.result, { late: true })
   assert.deepEqual(
     client.gate.closed.map(({ reason }) => reason),
-    ['the client closed the pipe'],
+    ['the client closed the connection'],
   )
 })
 

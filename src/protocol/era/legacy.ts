@@ -1,21 +1,15 @@
-import type { Payload } from '../payload.ts'
-import { editObject, isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../jsonrpc.ts'
 import { META } from '../names.ts'
-import { RPC, rpcError, type RpcError } from '../rpc-error.ts'
+import { RPC, type RpcError } from '../rpc-error.ts'
+import { newestReader } from './reader.ts'
+import { canOpenUrls, withUrls } from './url-elicitation.ts'
 
-/** Result members that only the modern era knows. */
-const MODERN_MEMBERS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope'])
 const MODERN_META: ReadonlySet<string> = new Set([
   META.protocolVersion,
   META.clientCapabilities,
   META.clientInfo,
   META.logLevel,
 ])
-
-/** A result as a legacy client reads it. Legacy results pass as the bytes they came in. */
-export function toLegacyResult(payload: Payload): Buffer {
-  return payload.era === 'legacy' ? payload.bytes() : editObject(payload.bytes(), MODERN_MEMBERS, '')
-}
 
 /** Parameters as a legacy server reads them: the modern envelope taken off, our progress token put in. */
 export function toLegacyParams(
@@ -32,14 +26,22 @@ export function toLegacyParams(
   return Object.keys(kept).length === 0 ? rest : { ...rest, _meta: kept }
 }
 
-/** An error as a legacy client reads it: codes that only the modern era has become an internal error. */
-export function toLegacyError(error: RpcError): RpcError {
-  if (
-    error.code === RPC.missingCapability ||
-    error.code === RPC.headerMismatch ||
-    error.code === RPC.unsupportedVersion
-  ) {
-    return rpcError(RPC.internal, error.message, error.data)
-  }
+/** Codes that only the modern era has. */
+const MODERN_CODES: ReadonlySet<number> = new Set([
+  RPC.missingCapability,
+  RPC.headerMismatch,
+  RPC.unsupportedVersion,
+])
+
+/** An error as this legacy client reads it. Codes that only the modern era has become an internal error. */
+export function toLegacyError(error: RpcError, reader = newestReader('legacy'), method = ''): RpcError {
+  if (MODERN_CODES.has(error.code)) return { ...error, code: RPC.internal }
+  if (error.code === RPC.legacyUrlElicitation) return canOpenUrls(reader) ? error : withUrls(error)
+  if (method.startsWith('resources/') && isNoResource(error)) return { ...error, code: RPC.legacyNoResource }
   return error
+}
+
+/** A modern server says it in the words of its specification: with the URI as data. */
+function isNoResource({ code, data }: RpcError): boolean {
+  return code === RPC.invalidParams && isObject(data) && typeof data.uri === 'string'
 }

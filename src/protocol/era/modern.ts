@@ -1,8 +1,10 @@
 import type { Payload } from '../payload.ts'
-import { editObject, isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { editObject } from '../members.ts'
 import { METHODS } from '../methods.ts'
 import { META } from '../names.ts'
 import { RPC, rpcError, type RpcError } from '../rpc-error.ts'
+import { withUrls } from './url-elicitation.ts'
 
 /** What a modern request says of its client. */
 export interface ModernClient {
@@ -59,6 +61,7 @@ export function toModernParams(
 /** An error as a modern client reads it. Implementation codes of old servers mean nothing here. */
 export function toModernError(error: RpcError): RpcError {
   if (error.code === RPC.legacyNoResource) return { ...error, code: RPC.invalidParams }
+  if (error.code === RPC.legacyUrlElicitation) return withUrls(error)
   if (error.code <= -32000 && error.code >= -32019) {
     return rpcError(RPC.internal, error.message, { upstream: { code: error.code, data: error.data } })
   }

@@ -18,6 +18,7 @@ export async function answerBatch(
   const owner = findSession(edge, headers)
   if ('status' in owner) return reply.refuse(owner)
   const expected = answersOf(messages)
+  reply.keeper = owner
   const sink = new BatchSink(reply, expected)
   await Promise.all(messages.map(message => take(edge, owner, message, headers, sink)))
   if (expected === 0) reply.accepted()
@@ -31,6 +32,7 @@ async function take(
   sink: Sink,
 ): Promise<void> {
   if (message.kind === 'notification') takeNotification(edge, owner, message)
+  if (message.kind === 'response') owner.asks.answer(message)
   if (message.kind === 'malformed') sink.finish(200, encodeError(message.id, message.error))
   if (message.kind !== 'request') return
   if (isTaken(owner, message)) return sink.finish(200, encodeError(message.id, TAKEN))
@@ -48,11 +50,19 @@ class BatchSink implements Sink {
     this.#answers = new BatchAnswers(expected)
   }
 
-  event(message: string): void {
-    if (!this.#reply.accepts.events) return
+  get canStream(): boolean {
+    return this.#reply.canStream
+  }
+
+  event(message: string): boolean {
+    if (!this.canStream) return false
     this.#isStreaming = true
     for (const answer of this.#answers.take()) this.#reply.event(answer)
-    this.#reply.event(message)
+    return this.#reply.event(message)
+  }
+
+  onLost(listener: () => void): void {
+    this.#reply.onLost(listener)
   }
 
   finish(_status: number, message: Buffer | string): void {

@@ -48,7 +48,7 @@ export async function answerLegacy(
   headers: RequestHeaders,
   sink: Sink,
 ): Promise<void> {
-  const post = new Post(request, headers.passed, 'legacy', sink)
+  const post = new Post(request, headers.passed, 'legacy', sink, owner.asks)
   const problem = methodProblem(request.method, 'legacy')
   if (problem !== undefined) return post.finish({ error: problem }, edge.log)
   post.finish(await runIn(edge, owner, owner.session as Session, post), edge.log)

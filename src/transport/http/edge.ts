@@ -1,5 +1,8 @@
 import type { ClientSide, Clock, Gate, Log, Notification, Session } from '../../core/ports.ts'
 import { ANONYMOUS } from '../../plugin.ts'
+import type { InFlight } from '../in-flight.ts'
+import type { Conversations } from './conversations.ts'
+import type { SseChannel } from './sse-channel.ts'
 import type { LegacySessions } from '../legacy-sessions.ts'
 import type { SseStreams } from '../sse-write.ts'
 import type { Post } from './post.ts'
@@ -14,10 +17,16 @@ export interface HttpEdge {
   readonly settings: HttpSettings
   readonly sessions: LegacySessions
   readonly streams: SseStreams
-  /** Requests on the road. */
-  readonly posts: Set<Post>
+  /** Requests on the road, by a number of our own. */
+  readonly posts: InFlight<Post>
+  /** Clients with a connection of their own. */
+  readonly pipes: Conversations
+  /** The event streams among them, by the id that lets their clients post. */
+  readonly eventStreams: Map<string, SseChannel>
   /** Counts conversations that are one request long. */
   conversations: number
+  /** The number of the last request. */
+  lastPost: number
   isStopping: boolean
 }
 

@@ -12,11 +12,13 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { looksModern } from '../../protocol/versions.ts'
 import { envelopeProblem } from '../../protocol/era/modern.ts'
 import { claimsModern } from '../client-envelope.ts'
+import type { SseStream } from '../sse-write.ts'
 import { acceptsOf, guardAccept, guardBody, refusal, tooLarge, type Refusal } from '../guard-http.ts'
 import { answerBatch } from './answer-batch.ts'
 import { answerLegacy, findSession, initialize, isTaken, TAKEN, takeNotification } from './answer-legacy.ts'
 import { answerModern } from './answer-modern.ts'
 import type { HttpEdge } from './edge.ts'
+import type { LegacySession } from './legacy-session.ts'
 import { readBody, swallow } from './read-body.ts'
 import { Reply, sendNothing, sendRefusal } from './reply.ts'
 import type { RequestHeaders } from './request-headers.ts'
@@ -82,6 +84,7 @@ function answerRequest(
   const owner = findSession(edge, headers)
   if ('status' in owner) return reply.refuse(owner, request.id)
   if (isTaken(owner, request)) return reply.error(400, TAKEN, request.id)
+  reply.keeper = owner
   return answerLegacy(edge, owner, request, headers, reply)
 }
 
@@ -109,10 +112,11 @@ function takeOther(
   const owner = findSession(edge, headers)
   if ('status' in owner) return reply.refuse(owner)
   if (isNotification) takeNotification(edge, owner, message)
+  else owner.asks.answer(message)
   reply.accepted()
 }
 
-/** GET: the session's stream for what belongs to no request. */
+/** GET: the session's stream for what belongs to no request, or the rest of a stream that broke. */
 export function get({ edge, request, response, headers }: Arrival): void {
   request.resume()
   if (edge.isStopping) return sendRefusal(response, stopping())
@@ -121,8 +125,28 @@ export function get({ edge, request, response, headers }: Arrival): void {
   if ('status' in owner) return sendRefusal(response, owner)
   if (!acceptsOf(headers.own.accept).events)
     return sendRefusal(response, refusal(406, 'Not acceptable: GET answers with text/event-stream'))
-  owner.stream = edge.streams.open(response, { [HEADER.session]: owner.id })
+  const lastEventId = headers.own[HEADER.lastEventId]
+  if (lastEventId !== undefined) owner.hasReturned = true
+  if (lastEventId) return resume(edge, owner, lastEventId, response)
+  owner.listen(open(edge, owner, response))
+}
+
+/** Goes on with the one stream that the event was of. */
+function resume(edge: HttpEdge, owner: LegacySession, eventId: string, response: ServerResponse): void {
+  const place = owner.events.find(eventId)
+  if (place === undefined) {
+    const why = 'Bad request: Last-Event-ID is not of this session, or what followed it is no longer kept'
+    return sendRefusal(response, refusal(400, why, RPC.legacyBadRequest))
+  }
+  // "No content" is how readers of events are told not to come back (HTML, server-sent events).
+  const isRead = place.stream.isOver && owner.events.since(place).length === 0
+  if (isRead) return sendNothing(response, 204, { [HEADER.session]: owner.id })
+  place.stream.resume(open(edge, owner, response), place.after)
+}
+
+function open(edge: HttpEdge, owner: LegacySession, response: ServerResponse): SseStream {
   response.on('close', () => owner.touch(edge.clock.now()))
+  return edge.streams.open(response, { [HEADER.session]: owner.id })
 }
 
 /** DELETE: the client ends its session. */

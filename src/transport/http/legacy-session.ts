@@ -1,29 +1,62 @@
-import type { Notification, Principal, RpcId, Session } from '../../core/ports.ts'
+import type { Notification, Principal, Session } from '../../core/ports.ts'
 import { encodeNotification } from '../../protocol/jsonrpc.ts'
-import type { SseStream } from '../sse-write.ts'
+import type { ClientAsks } from '../client-asks.ts'
+import { InFlight } from '../in-flight.ts'
+import type { EventStream, SseStream } from '../sse-write.ts'
+import type { EventStore } from './event-store.ts'
 import type { Post } from './post.ts'
+import type { Keeper } from './reply.ts'
+
+/** The first version whose clients can read an event without a message. */
+const PRIMED_SINCE = '2025-11-25'
+
+/** What a session is made of. */
+export interface LegacySessionParts {
+  readonly id: string
+  readonly principal: Principal
+  readonly now: number
+  readonly asks: ClientAsks
+  readonly events: EventStore
+}
 
 /** One legacy client's conversation over HTTP. */
-export class LegacySession {
+export class LegacySession implements Keeper {
   readonly id: string
   readonly principal: Principal
   /** Set once the core has opened it; it is in no table before. */
   session: Session | undefined
   /** Requests under way, by the client's own id: `1` is not `"1"`. */
-  readonly running = new Map<RpcId, Post>()
-  #stream: SseStream | undefined
+  readonly running = new InFlight<Post>()
+  /** What the client was asked. */
+  readonly asks: ClientAsks
+  /** What it can come back for. */
+  readonly events: EventStore
+  /** It has tried to come back to a stream, so it knows how. */
+  hasReturned = false
+  #stream: EventStream | undefined
   #seenAt: number
 
-  constructor(id: string, principal: Principal, now: number) {
+  constructor({ id, principal, now, asks, events }: LegacySessionParts) {
     this.id = id
     this.principal = principal
+    this.asks = asks
+    this.events = events
     this.#seenAt = now
   }
 
   /** The client's standalone stream; the newest replaces the one before. */
-  set stream(stream: SseStream) {
+  listen(stream: SseStream): void {
     this.#stream?.end()
-    this.#stream = stream
+    this.#stream = this.keep(stream)
+  }
+
+  /** Makes a stream one that the client can come back to, where it may know how. */
+  keep(stream: SseStream): EventStream {
+    const isPrimed = this.session !== undefined && this.session.client.version >= PRIMED_SINCE
+    if (!isPrimed && !this.hasReturned) return stream
+    const kept = this.events.begin(stream)
+    if (isPrimed) kept.prime()
+    return kept
   }
 
   get hasStream(): boolean {
@@ -43,6 +76,12 @@ export class LegacySession {
     return this.#stream?.send(encodeNotification(notification.method, notification.params)) ?? false
   }
 
+  /** Ends what goes from us to the client: the gateway stops, and no reply would be taken any more. */
+  stop(): void {
+    this.endStream()
+    this.asks.close('the gateway is stopping')
+  }
+
   endStream(): void {
     this.#stream?.end()
     this.#stream = undefined
@@ -51,5 +90,7 @@ export class LegacySession {
   end(reason: string): void {
     this.endStream()
     for (const post of this.running.values()) post.cancel(reason)
+    this.asks.close(reason)
+    this.events.close()
   }
 }

@@ -1,5 +1,7 @@
 import type {
   Answer,
+  Ask,
+  AskReply,
   Era,
   Inbound,
   JsonObject,
@@ -10,8 +12,10 @@ import type {
   Session,
 } from '../../core/ports.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
+import { newestReader, type Reader } from '../../protocol/era/reader.ts'
 import { encodeError, encodeNotification, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
+import { Asking, type ClientAsks } from '../client-asks.ts'
 import { encodeAnswer, errorFor, LISTEN, listenAnswer, thrownAnswer } from '../client-answer.ts'
 import type { HttpEdge } from './edge.ts'
 import type { Sink } from './reply.ts'
@@ -23,38 +27,81 @@ export class Post implements Inbound {
   readonly params: JsonObject | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly era: Era
-  /** A function of its own, as the road passes it on by itself. */
-  readonly emit: (notification: Notification) => void
   readonly #sink: Sink
-  #running: Running | undefined
+  readonly #asks: ClientAsks | undefined
+  #reader: Reader
+  #running: Running | undefined = undefined
+  #asking: Asking | undefined = undefined
+  #ask: ((ask: Ask) => Promise<AskReply>) | undefined = undefined
+  #isOver = false
 
-  constructor(request: RpcRequest, headers: Readonly<Record<string, string>>, era: Era, sink: Sink) {
+  /** With `asks`, its client can be asked. */
+  constructor(
+    request: RpcRequest,
+    headers: Readonly<Record<string, string>>,
+    era: Era,
+    sink: Sink,
+    asks?: ClientAsks,
+  ) {
     this.id = request.id
     this.method = request.method
     this.params = request.params
     this.headers = headers
     this.era = era
     this.#sink = sink
-    this.emit = ({ method, params }) => {
-      sink.event(encodeNotification(method, this.isListen ? stampSubscription(params, this.id) : params))
-    }
+    this.#asks = asks
+    this.#reader = newestReader(era)
+  }
+
+  emit({ method, params }: Notification): void {
+    const told = this.isListen ? stampSubscription(params, this.id) : params
+    this.#sink.event(encodeNotification(method, told))
   }
 
   get isListen(): boolean {
     return this.method === LISTEN && this.era === 'modern'
   }
 
+  /** Asks the client on this request's own stream; undefined where that is not possible. Most requests never look. */
+  get ask(): ((ask: Ask) => Promise<AskReply>) | undefined {
+    const asks = this.#asks
+    if (asks === undefined || this.#isOver || !this.#sink.canStream) return undefined
+    this.#ask ??= ask => this.#askThrough(asks, ask)
+    return this.#ask
+  }
+
+  #askThrough(asks: ClientAsks, ask: Ask): Promise<AskReply> {
+    this.#asking ??= this.#begin(asks)
+    return this.#asking.ask(ask)
+  }
+
+  #begin(asks: ClientAsks): Asking {
+    const sink = this.#sink
+    const asking = new Asking(asks, message => sink.event(message))
+    sink.onLost(() => asking.end('the client closed the connection'))
+    return asking
+  }
+
   /** Sends it down the road and waits for what came of it; nothing is written to the client yet. */
   async run(edge: HttpEdge, session: Session): Promise<Answer> {
+    this.#reader = session.client
+    const number = ++edge.lastPost
     this.#running = edge.gate.run(session, this)
-    edge.posts.add(this)
+    edge.posts.set(number, this)
     const answer = await this.#running.answer
-    edge.posts.delete(this)
+    edge.posts.delete(number)
+    this.#end('the request that asked is over')
     return this.isListen ? listenAnswer(answer, this.id, edge.isStopping) : answer
   }
 
   cancel(reason: string): void {
     this.#running?.cancel(reason)
+    this.#end(reason)
+  }
+
+  #end(reason: string): void {
+    this.#isOver = true
+    this.#asking?.end(reason)
   }
 
   /** Writes the answer to the client. */
@@ -62,11 +109,11 @@ export class Post implements Inbound {
     let status = 'error' in answer ? statusOf(answer.error, this.era) : 200
     let message: Buffer | string
     try {
-      message = encodeAnswer(this.id, this.method, answer, this.era)
+      message = encodeAnswer(this.id, this.method, answer, this.#reader)
     } catch (thrown) {
       const failed = thrownAnswer(thrown, log)
       status = 200
-      message = encodeError(this.id, errorFor(failed.error, this.era))
+      message = encodeError(this.id, errorFor(failed.error, this.#reader))
     }
     this.#sink.finish(status, message)
   }

@@ -3,25 +3,38 @@ import type { RpcError } from '../../core/ports.ts'
 import { encodeError, type RpcId } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/names.ts'
 import type { Accepts, Refusal } from '../guard-http.ts'
-import type { SseStream, SseStreams } from '../sse-write.ts'
+import type { EventStream, SseStream, SseStreams } from '../sse-write.ts'
 
 /** Bodies above this are not worth a copy. */
 const MAX_TEXT = 32 * 1024
 
 /** Where one request's messages go: ahead of its answer, then the answer. */
 export interface Sink {
-  event(message: string): void
+  /** Whether messages can go ahead of the answer. */
+  readonly canStream: boolean
+  /** Sends a message ahead of the answer; false when the client will never read it. */
+  event(message: string): boolean
   finish(status: number, message: Buffer | string): void
+  /** Runs when the client goes away before its answer and cannot come back for it. */
+  onLost(listener: () => void): void
+}
+
+/** Makes a stream one that its reader can come back to. */
+export interface Keeper {
+  keep(stream: SseStream): EventStream
 }
 
 /** One HTTP response that becomes JSON or an event stream as the call needs: decided by its first message. */
 export class Reply implements Sink {
   /** Sent with the response, for the client to come back with. */
   sessionId: string | undefined
+  /** Keeps what is streamed, for a client that comes back. */
+  keeper: Keeper | undefined
   readonly accepts: Accepts
   readonly #response: ServerResponse
   readonly #streams: SseStreams
-  #stream: SseStream | undefined
+  #stream: EventStream | undefined
+  #onLost: (() => void)[] | undefined
 
   constructor(response: ServerResponse, accepts: Accepts, streams: SseStreams) {
     this.#response = response
@@ -40,15 +53,31 @@ export class Reply implements Sink {
     })
   }
 
-  event(message: Buffer | string): void {
-    // A client that takes no events misses what was said on the way, and still gets its answer.
-    if (this.isOpen && this.accepts.events) this.#open().send(message)
+  onLost(listener: () => void): void {
+    if (this.#onLost === undefined) {
+      this.#onLost = []
+      this.onGone(() => this.#lost())
+    }
+    this.#onLost.push(listener)
+  }
+
+  #lost(): void {
+    if (this.#stream?.isKept !== true) for (const listener of this.#onLost ?? []) listener()
+  }
+
+  /** A client that takes no events misses what is said on the way, and still gets its answer. */
+  get canStream(): boolean {
+    return this.#stream !== undefined || (this.isOpen && this.accepts.events)
+  }
+
+  event(message: Buffer | string): boolean {
+    return this.canStream && this.#open().send(message)
   }
 
   finish(status: number, message: Buffer | string): void {
+    if (this.#stream !== undefined) return this.#stream.end(message)
     if (!this.isOpen) return
-    const asEvent = this.#stream !== undefined || (status === 200 && !this.accepts.json)
-    if (asEvent) this.#open().end(message)
+    if (status === 200 && !this.accepts.json) this.#open().end(message)
     else sendJson(this.#response, status, message, this.#headers())
   }
 
@@ -70,8 +99,11 @@ export class Reply implements Sink {
     if (this.isOpen) sendNothing(this.#response, 202)
   }
 
-  #open(): SseStream {
-    this.#stream ??= this.#streams.open(this.#response, this.#headers())
+  #open(): EventStream {
+    if (this.#stream === undefined) {
+      const stream = this.#streams.open(this.#response, this.#headers())
+      this.#stream = this.keeper?.keep(stream) ?? stream
+    }
     return this.#stream
   }
 

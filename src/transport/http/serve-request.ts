@@ -5,16 +5,27 @@ import type { HttpEdge } from './edge.ts'
 import { end, get, post, type Arrival } from './endpoint.ts'
 import { swallow } from './read-body.ts'
 import { sendJson, sendNothing, sendRefusal } from './reply.ts'
+import { openEventStream, takeMessage } from './sse-endpoint.ts'
 import { readHeaders, type RequestHeaders } from './request-headers.ts'
+import type { HttpSettings } from './settings.ts'
 
 type Handler = (arrival: Arrival) => Promise<void> | void
 
 const ENDPOINT: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ['POST', post],
   ['GET', get],
+  ['POST', post],
   ['DELETE', end],
   ['OPTIONS', options],
 ])
+const SSE_STREAM: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['GET', openEventStream],
+  ['OPTIONS', options],
+])
+const SSE_MESSAGES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['POST', takeMessage],
+  ['OPTIONS', options],
+])
+const WEB_SOCKET: ReadonlyMap<string, Handler> = new Map<string, Handler>([['GET', upgradeRequired]])
 const ALLOW = 'GET, POST, DELETE, OPTIONS'
 const HEADER_NAMES = /^[\w\s,-]*$/
 const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
@@ -54,9 +65,23 @@ function shareWith(origin: string, response: ServerResponse): void {
 
 function route(arrival: Arrival): Promise<void> | void {
   const path = pathOf(arrival.request.url ?? '/')
-  if (path !== arrival.edge.settings.path) return routeOther(arrival, path)
-  const handler = ENDPOINT.get(arrival.request.method ?? '')
-  return handler === undefined ? notAllowed(arrival, ALLOW) : handler(arrival)
+  const endpoint = endpointAt(path, arrival.edge.settings)
+  if (endpoint === undefined) return routeOther(arrival, path)
+  const handler = endpoint.get(arrival.request.method ?? '')
+  return handler === undefined ? notAllowed(arrival, [...endpoint.keys()].join(', ')) : handler(arrival)
+}
+
+function endpointAt(path: string, { path: main, sse, ws }: HttpSettings): typeof ENDPOINT | undefined {
+  if (path === main) return ENDPOINT
+  if (path === sse?.path) return SSE_STREAM
+  if (path === sse?.messages) return SSE_MESSAGES
+  return path === ws?.path ? WEB_SOCKET : undefined
+}
+
+function upgradeRequired({ request, response }: Arrival): void {
+  request.resume()
+  const refused = refusal(426, 'Upgrade required: this is a WebSocket endpoint')
+  sendRefusal(response, { ...refused, headers: { upgrade: 'websocket', connection: 'upgrade' } })
 }
 
 function pathOf(url: string): string {

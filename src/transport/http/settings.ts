@@ -14,6 +14,10 @@ export interface HttpSettings {
   readonly maxSessions: number
   readonly maxConnections: number
   readonly idleMs: number
+  /** Where HTTP+SSE is served; undefined when it is off. */
+  readonly sse: { readonly path: string; readonly messages: string } | undefined
+  /** Where WebSocket is served; undefined when it is off. */
+  readonly ws: { readonly path: string } | undefined
   /** The header that `sessionHeaders` names, lower case. */
   readonly sessionHeader: string | undefined
 }
@@ -42,6 +46,8 @@ export function httpSettings(name: string, spec: HttpListenerSpec, config: Confi
     maxSessions: spec.limits.sessions,
     maxConnections: spec.limits.connections,
     idleMs: parseDuration(spec.limits.idle),
+    sse: spec.sse === false ? undefined : spec.sse,
+    ws: spec.ws === false ? undefined : spec.ws,
     sessionHeader: config.sessionHeaders?.header.toLowerCase(),
   }
 }

@@ -2,6 +2,7 @@ import type { ClientSide, Era, RpcError } from '../../core/ports.ts'
 import { envelopeProblem } from '../../protocol/era/modern.ts'
 import type { RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { LATEST_LEGACY_VERSION } from '../../protocol/versions.ts'
 import {
   claimsModern,
   initializeProblem,
@@ -22,18 +23,28 @@ const WRONG_ERA = rpcError(
   RPC.invalidRequest,
   'Invalid request: this connection has begun with initialize and stays in that protocol era',
 )
+const TOO_NEW = rpcError(
+  RPC.invalidRequest,
+  `Invalid request: HTTP+SSE carries protocol versions up to ${LATEST_LEGACY_VERSION}; call initialize`,
+)
 const UNENVELOPED = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
 
 /** The era of a pipe: its first message decides, and it stays (2026-07-28, versioning). */
 export class PipeEra {
+  readonly #isLegacyOnly: boolean
   #era: Era | undefined
+
+  constructor(isLegacyOnly = false) {
+    this.#isLegacyOnly = isLegacyOnly
+  }
 
   get current(): Era | undefined {
     return this.#era
   }
 
   admit(request: RpcRequest): Admission {
-    if (claimsModern(request.params)) return this.#admitModern(request)
+    if (claimsModern(request.params))
+      return this.#isLegacyOnly ? { refused: TOO_NEW } : this.#admitModern(request)
     return this.#era === 'modern' ? { refused: withoutClaim(request) } : this.#admitLegacy(request)
   }
 

@@ -1,5 +1,7 @@
 import type {
   Answer,
+  Ask,
+  AskReply,
   Era,
   Gate,
   Inbound,
@@ -9,13 +11,21 @@ import type {
   Session,
 } from '../../core/ports.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
+import { newestReader, type Reader } from '../../protocol/era/reader.ts'
 import { encodeNotification, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
 import { LISTEN } from '../client-answer.ts'
-import type { LineWriter } from './line-writer.ts'
+import { Asking, type ClientAsks } from '../client-asks.ts'
+import type { Channel } from './channel.ts'
 
 /** Where the answer goes: to the pipe, or into a batch. */
 export interface Answers {
   write(message: Buffer | string): void
+}
+
+/** What the requests of a pipe share. */
+export interface PipeEnds {
+  readonly channel: Channel
+  readonly asks: ClientAsks
 }
 
 /** One request of a pipe on its way. */
@@ -23,36 +33,76 @@ export class PipeRequest implements Inbound {
   readonly id: RpcId
   readonly method: string
   readonly params: JsonObject | undefined
+  readonly headers: Readonly<Record<string, string>> | undefined
   readonly era: Era
   readonly answers: Answers
-  /** A function of its own, as the road passes it on by itself. */
-  readonly emit: (notification: Notification) => void
   /** The client wants to hear no more of it. */
   isSilent = false
-  #running: Running | undefined
+  /** The client that reads the answer, as well as it is known. */
+  reader: Reader
+  readonly #ends: PipeEnds
+  #running: Running | undefined = undefined
+  #asking: Asking | undefined = undefined
+  #ask: ((ask: Ask) => Promise<AskReply>) | undefined = undefined
+  #isOver = false
 
-  constructor(request: RpcRequest, era: Era, answers: Answers, writer: LineWriter) {
+  constructor(
+    request: RpcRequest,
+    era: Era,
+    answers: Answers,
+    ends: PipeEnds,
+    headers: Readonly<Record<string, string>> | undefined,
+  ) {
     this.id = request.id
     this.method = request.method
     this.params = request.params
+    this.headers = headers
     this.era = era
     this.answers = answers
-    this.emit = ({ method, params }) => {
-      if (!this.isSilent)
-        writer.tell(encodeNotification(method, this.isListen ? stampSubscription(params, this.id) : params))
-    }
+    this.#ends = ends
+    this.reader = newestReader(era)
+  }
+
+  emit({ method, params }: Notification): void {
+    const told = this.isListen ? stampSubscription(params, this.id) : params
+    if (!this.isSilent) this.#ends.channel.tell(encodeNotification(method, told))
   }
 
   get isListen(): boolean {
     return this.method === LISTEN && this.era === 'modern'
   }
 
-  run(gate: Gate, session: Session): Promise<Answer> {
+  /** Asks the client; undefined where it cannot be asked. Most requests never look. */
+  get ask(): ((ask: Ask) => Promise<AskReply>) | undefined {
+    if (this.era !== 'legacy' || this.method === 'initialize' || this.#isOver) return undefined
+    this.#ask ??= ask => this.#askThrough(this.#ends, ask)
+    return this.#ask
+  }
+
+  #askThrough({ asks, channel }: PipeEnds, ask: Ask): Promise<AskReply> {
+    // As an answer, an ask is not to be missed; there are few of them.
+    this.#asking ??= new Asking(asks, message => {
+      channel.write(message)
+      return true
+    })
+    return this.#asking.ask(ask)
+  }
+
+  async run(gate: Gate, session: Session): Promise<Answer> {
+    this.reader = session.client
     this.#running = gate.run(session, this)
-    return this.#running.answer
+    const answer = await this.#running.answer
+    this.#end('the request that asked is over')
+    return answer
   }
 
   cancel(reason: string): void {
     this.#running?.cancel(reason)
+    this.#end(reason)
+  }
+
+  #end(reason: string): void {
+    this.#isOver = true
+    this.#asking?.end(reason)
   }
 }

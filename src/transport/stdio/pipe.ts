@@ -1,18 +1,18 @@
-import type { Readable, Writable } from 'node:stream'
 import type { Answer, ClientSide, Era, ListenerContext, RpcError } from '../../core/ports.ts'
 import { encodeError, encodeNotification, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
 import type { Message, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { answersOf, BatchAnswers, parseBatch } from '../batch.ts'
 import { encodeAnswer, errorFor, listenAnswer, thrownAnswer } from '../client-answer.ts'
-import { LineSplitter } from '../frames.ts'
+import { ClientAsks } from '../client-asks.ts'
+import { Drops } from '../drops.ts'
+import { InFlight } from '../in-flight.ts'
 import { within } from '../within.ts'
-import { LineWriter } from './line-writer.ts'
+import type { Channel } from './channel.ts'
 import { PipeEra } from './pipe-era.ts'
-import { PipeRequest, type Answers } from './pipe-request.ts'
+import { PipeRequest, type Answers, type PipeEnds } from './pipe-request.ts'
 import { PipeSession } from './pipe-session.ts'
 
-const MAX_LINE = 10 * 1024 * 1024
 const MAX_RUNNING = 1024
 /** How long the last bytes may take to leave. */
 const FLUSH_MS = 1000
@@ -20,32 +20,40 @@ const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this
 const TOO_MANY = rpcError(RPC.internal, `Too many requests at a time; at most ${MAX_RUNNING} may run`)
 
 export interface PipeOptions {
-  readonly input: Readable
-  readonly output: Writable
+  readonly channel: Channel
   readonly context: ListenerContext
   /** How long open requests may go on after the client has closed its end. */
   readonly graceMs: number
+  /** Whether this way of transport is older than the modern era. */
+  readonly isLegacyOnly?: boolean
 }
 
-/** One client on a pair of streams, one JSON-RPC message per line. */
+type Headers = Readonly<Record<string, string>> | undefined
+
+/** One client whose messages all take the same way: a pair of streams, a WebSocket, an event stream with its POSTs. */
 export class Pipe {
   /** Resolves when the conversation is over and everything said has left. */
   readonly ended: Promise<void>
   readonly #options: PipeOptions
-  readonly #era = new PipeEra()
+  readonly #era: PipeEra
   readonly #session: PipeSession
-  readonly #writer: LineWriter
-  readonly #running = new Map<RpcId, PipeRequest>()
+  readonly #writer: Channel
+  readonly #asks: ClientAsks
+  readonly #ends: PipeEnds
+  readonly #running = new InFlight<PipeRequest>()
   /** What came while the session opens; undefined when it does not. */
-  #held: { message: Message; answers: Answers }[] | undefined
+  #held: { message: Message; answers: Answers; headers: Headers }[] | undefined
   #isEnding = false
   #onQuiet: () => void = () => undefined
   #onEnded: () => void = () => undefined
 
   constructor(options: PipeOptions) {
-    const { context, output } = options
+    const { context, channel } = options
     this.#options = options
-    this.#writer = new LineWriter(output, () => this.#flow())
+    this.#era = new PipeEra(options.isLegacyOnly)
+    this.#writer = channel
+    this.#asks = new ClientAsks(context.clock, new Drops(context.log))
+    this.#ends = { channel, asks: this.#asks }
     this.ended = new Promise(resolve => (this.#onEnded = resolve))
     this.#session = new PipeSession({
       gate: context.gate,
@@ -55,51 +63,37 @@ export class Pipe {
   }
 
   start(): void {
-    const { input, output, graceMs } = this.#options
-    const lines = new LineSplitter({
-      maxLine: MAX_LINE,
-      onLine: line => this.#take(line),
-      onTooLong: () =>
-        this.#refuse(
-          null,
-          rpcError(RPC.parse, `Parse error: a line is longer than ${MAX_LINE} bytes`),
-          this.#writer,
-        ),
+    const { graceMs } = this.#options
+    const over = (ms: number): void => void this.end('the client closed the connection', ms)
+    this.#writer.open({
+      message: (bytes, headers) => this.#take(bytes, headers),
+      tooLong: limit => this.#refuse(null, tooLong(limit), this.#writer),
+      ended: () => over(graceMs),
+      gone: () => over(0),
+      flow: () => this.#flow(),
     })
-    const gone = (): void => void this.end('the client closed the pipe', 0)
-    input.on('data', (chunk: Buffer) => lines.push(chunk))
-    input.on('end', () => {
-      lines.end()
-      void this.end('the client closed the pipe', graceMs)
-    })
-    input.on('error', gone)
-    const unread = (): void => {
-      this.#writer.drop()
-      gone()
-    }
-    output.on('error', unread)
-    output.on('close', unread)
   }
 
   /** Reads on, unless the reader of our answers is behind or the session is not open yet. */
   #flow(): void {
-    if (this.#isEnding || this.#writer.isBlocked || this.#held !== undefined) this.#options.input.pause()
-    else this.#options.input.resume()
+    if (this.#isEnding || this.#writer.isBlocked || this.#held !== undefined) this.#writer.pause()
+    else this.#writer.resume()
   }
 
-  #take(line: Buffer): void {
-    if (!isBatch(line)) return this.#handle(parseMessage(line), this.#writer)
-    const messages = parseBatch(line)
+  #take(bytes: Buffer, headers: Headers): void {
+    if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, headers)
+    const messages = parseBatch(bytes)
     if ('code' in messages) return this.#refuse(null, messages, this.#writer)
-    const answers = new BatchLine(answersOf(messages), this.#writer)
-    for (const message of messages) this.#handle(message, answers)
+    const answers = new BatchAnswer(answersOf(messages), this.#writer)
+    for (const message of messages) this.#handle(message, answers, headers)
   }
 
-  #handle(message: Message, answers: Answers): void {
-    if (this.#held !== undefined) this.#held.push({ message, answers })
-    else if (message.kind === 'request') this.#request(message, answers)
+  #handle(message: Message, answers: Answers, headers: Headers): void {
+    if (this.#held !== undefined) this.#held.push({ message, answers, headers })
+    else if (message.kind === 'request') this.#request(message, answers, headers)
     else if (message.kind === 'notification') this.#notification(message)
-    else if (message.kind === 'malformed') this.#refuse(message.id, message.error, answers)
+    else if (message.kind === 'response') this.#asks.answer(message)
+    else this.#refuse(message.id, message.error, answers)
   }
 
   #notification({ method, params }: RpcNotification): void {
@@ -118,14 +112,14 @@ export class Pipe {
     request.cancel(typeof reason === 'string' ? reason : 'the client cancelled it')
   }
 
-  #request(request: RpcRequest, answers: Answers): void {
+  #request(request: RpcRequest, answers: Answers, headers: Headers): void {
     if (this.#running.has(request.id)) return this.#refuse(request.id, TAKEN, answers)
     if (this.#running.size >= MAX_RUNNING) return this.#refuse(request.id, TOO_MANY, answers)
     const admitted = this.#era.admit(request)
     if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, answers)
     if ('pong' in admitted)
       return answers.write(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{}}`)
-    const running = new PipeRequest(request, admitted.as, answers, this.#writer)
+    const running = new PipeRequest(request, admitted.as, answers, this.#ends, headers)
     const session = this.#session.find(admitted.as, admitted.client)
     if (session === undefined) void this.#open(running, admitted.as, admitted.client)
     else void this.#run(running, () => running.run(this.#options.context.gate, session))
@@ -141,13 +135,13 @@ export class Pipe {
     } catch (thrown) {
       this.#refuse(
         request.id,
-        errorFor(thrownAnswer(thrown, this.#options.context.log).error, era),
+        errorFor(thrownAnswer(thrown, this.#options.context.log).error, request.reader),
         request.answers,
       )
     }
     const held = this.#held
     this.#held = undefined
-    for (const { message, answers } of held) this.#handle(message, answers)
+    for (const { message, answers, headers } of held) this.#handle(message, answers, headers)
     this.#flow()
     this.#settle()
   }
@@ -163,7 +157,7 @@ export class Pipe {
   #answer(request: PipeRequest, answer: Answer): void {
     const final = request.isListen ? listenAnswer(answer, request.id, this.#isEnding) : answer
     try {
-      request.answers.write(encodeAnswer(request.id, request.method, final, request.era))
+      request.answers.write(encodeAnswer(request.id, request.method, final, request.reader))
     } catch (thrown) {
       this.#refuse(request.id, thrownAnswer(thrown, this.#options.context.log).error, request.answers)
     }
@@ -185,7 +179,9 @@ export class Pipe {
       return this.ended
     }
     this.#isEnding = true
-    this.#options.input.pause()
+    this.#writer.pause()
+    // Nobody reads the replies from here on.
+    this.#asks.close(reason)
     const quiet = new Promise<void>(resolve => (this.#onQuiet = resolve))
     for (const request of this.#running.values()) if (request.isListen) request.cancel('shutdown')
     this.#settle()
@@ -201,11 +197,11 @@ export class Pipe {
 }
 
 /** The answers of a batch, written as one array. */
-class BatchLine implements Answers {
+class BatchAnswer implements Answers {
   readonly #answers: BatchAnswers
-  readonly #writer: LineWriter
+  readonly #writer: Answers
 
-  constructor(expected: number, writer: LineWriter) {
+  constructor(expected: number, writer: Answers) {
     this.#answers = new BatchAnswers(expected)
     this.#writer = writer
   }
@@ -214,4 +210,8 @@ class BatchLine implements Answers {
     this.#answers.add(message)
     if (this.#answers.isComplete) this.#writer.write(this.#answers.asArray())
   }
+}
+
+function tooLong(limit: number): RpcError {
+  return rpcError(RPC.parse, `Parse error: a message is longer than ${limit} bytes`)
 }

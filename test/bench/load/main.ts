@@ -6,9 +6,13 @@ import type { Cell, Measured, Order, Report } from './messages.ts'
 const processes = new Map<string, StdioProcess>()
 
 process.on('message', (order: Order) => void obey(order))
-process.on('disconnect', () => process.exit())
+// The bench says both, and ends us itself should this take too long.
+process.on('SIGTERM', () => undefined)
+process.on('disconnect', () => {
+  void Promise.all([...processes.values()].map(started => started.stop())).then(() => process.exit())
+})
 process.on('exit', () => {
-  for (const started of processes.values()) started.stop()
+  for (const started of processes.values()) started.kill()
 })
 
 async function obey(order: Order): Promise<void> {

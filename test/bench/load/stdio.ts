@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { Lines } from '../peers/lines.ts'
 import { Calls, requestText } from './calls.ts'
@@ -81,8 +82,16 @@ export class StdioProcess {
     })
   }
 
-  stop(): void {
+  /** Ends it as a client does; resolves when it has gone. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const exit = once(this.#child, 'exit')
     this.#input.end()
     this.#child.kill()
+    await exit
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL')
   }
 }

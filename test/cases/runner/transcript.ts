@@ -88,7 +88,15 @@ export interface Transcript {
   readonly clientEras?: readonly EraName[]
   readonly upstreamEras?: readonly EraName[]
   readonly clients?: Readonly<
-    Record<string, { readonly info?: { readonly name: string; readonly version: string } }>
+    Record<
+      string,
+      {
+        readonly info?: { readonly name: string; readonly version: string }
+        /** Protocol version it speaks; default the newest of its era. */
+        readonly version?: string
+        readonly capabilities?: JsonObject
+      }
+    >
   >
   readonly upstreams: Readonly<Record<string, UpstreamScript>>
   readonly steps: readonly Step[]

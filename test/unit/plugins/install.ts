@@ -102,7 +102,8 @@ export function exchangeOf(
   session: Session = sessionOf(),
 ): RoadExchange {
   const emit = (): void => undefined
-  return new RoadExchange(1, session, { method, params, emit }, emit, 0)
+  const carrier = { emit, ask: () => Promise.resolve({ result: {} }) }
+  return new RoadExchange(1, session, { method, params, emit }, carrier, 0)
 }
 
 export function callOf(

@@ -111,6 +111,27 @@ test('names such as __proto__ and constructor are names like any other', async (
   ])
 })
 
+test('the links of a tool to its user interface follow the renames of resources', async () => {
+  const { see } = await filterWith({
+    upstreams: { web: { resources: { rename: { 'ui://a': 'ui://b', 'ui://x': 'ui://y' } } } },
+    filters: { resources: { rename: { 'ui://y': 'ui://z', 'ui://other': 'ui://mine' } } },
+  })
+  const seen = (upstream: string, value: JsonObject) =>
+    see('tools', [entryOf('tools', upstream, 't', undefined, value)])[0]?.value
+  const meta = (uri: string) => ({
+    ui: { resourceUri: uri, visibility: ['app'] },
+    'ui/resourceUri': uri,
+    k: 1,
+  })
+
+  assert.deepEqual(seen('web', { _meta: meta('ui://a') }), { name: 't', _meta: meta('ui://b') })
+  assert.deepEqual(seen('web', { _meta: meta('ui://x') }), { name: 't', _meta: meta('ui://z') })
+  assert.deepEqual(seen('other', { _meta: meta('ui://a') }), { name: 't', _meta: meta('ui://a') })
+  assert.deepEqual(seen('other', { _meta: meta('ui://other') }), { name: 't', _meta: meta('ui://mine') })
+  for (const _meta of [undefined, null, {}, { ui: 'x' }, { ui: { resourceUri: 5 } }])
+    assert.deepEqual(seen('web', { _meta }), { name: 't', _meta })
+})
+
 test('without filters the list stays the same object', async () => {
   const { see } = await filterWith({ upstreams: { web: { tools: { timeout: { a: 5 } } } } })
   const entries = tools('web', 'a')

@@ -1,0 +1,105 @@
+import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { membersOf, valueOf } from '../members.ts'
+import { scanArray, skipSpace } from '../scan.ts'
+import { LATEST_LEGACY_VERSION } from '../versions.ts'
+
+/** Content types that not every version has, with the first that does. */
+const SINCE: ReadonlyMap<string, string> = new Map([
+  ['text', ''],
+  ['image', ''],
+  ['resource', ''],
+  ['audio', '2025-03-26'],
+  ['resource_link', '2025-06-18'],
+])
+
+/** A list of content blocks, looked at for a client of one version. */
+export interface Blocks {
+  readonly isChanged: boolean
+  readonly hasText: boolean
+  /** The JSON texts of the blocks, as that client reads them. */
+  parts(): string[]
+}
+
+/** A block as a client of this legacy version reads it; one that its version does not have becomes text. */
+export function blockFor(block: JsonObject, version: string): JsonObject {
+  if (hasType(version, typeof block.type === 'string' ? block.type : undefined)) return block
+  const { annotations, _meta } = block
+  return {
+    type: 'text',
+    text: wordsFor(block, version),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(_meta === undefined ? {} : { _meta }),
+  }
+}
+
+/** The blocks of a list's JSON text. Only those that must change are parsed; undefined when it is no list. */
+export function blocksFor(list: Buffer, version: string): Blocks | undefined {
+  if (list[skipSpace(list, 0, list.length)] !== OPEN_ARRAY) return undefined
+  const blocks: { readonly bytes: Buffer; readonly type: string | undefined }[] = []
+  scanArray(list, (start, end) => {
+    const bytes = list.subarray(start, end)
+    blocks.push({ bytes, type: typeOf(bytes) })
+  })
+  return {
+    isChanged: blocks.some(({ type }) => !hasType(version, type)),
+    hasText: blocks.some(({ type }) => type === 'text'),
+    parts: () => blocks.map(({ bytes, type }) => textFor(bytes, type, version)),
+  }
+}
+
+function textFor(block: Buffer, type: string | undefined, version: string): string {
+  const text = block.toString('utf8')
+  return hasType(version, type) ? text : JSON.stringify(blockFor(JSON.parse(text) as JsonObject, version))
+}
+
+const OPEN_ARRAY = 0x5b
+const OPEN_OBJECT = 0x7b
+const QUOTE = 0x22
+
+function typeOf(block: Buffer): string | undefined {
+  if (block[0] !== OPEN_OBJECT) return undefined
+  const type = valueOf(block, membersOf(block), 'type')
+  return type?.[0] === QUOTE ? (JSON.parse(type.toString('utf8')) as string) : undefined
+}
+
+/** The newest legacy version takes what it does not know as it comes: its clients are built to pass it over. */
+function hasType(version: string, type: string | undefined): boolean {
+  const since = type === undefined ? '' : SINCE.get(type)
+  return version >= LATEST_LEGACY_VERSION || (since !== undefined && version >= since)
+}
+
+function wordsFor(block: JsonObject, version: string): string {
+  if (block.type === 'resource_link') return linkText(block)
+  if (block.type === 'audio') return audioText(block, version)
+  return `[content of type ${JSON.stringify(block.type)}, which MCP ${version} does not have]\n${JSON.stringify(block)}`
+}
+
+function linkText({ uri, name, title, mimeType, description }: JsonObject): string {
+  const label = [title, name].find(text => typeof text === 'string' && text !== '')
+  const type = typeof mimeType === 'string' ? ` (${mimeType})` : ''
+  const more = typeof description === 'string' && description !== '' ? `\n${description}` : ''
+  return `[resource link${label === undefined ? '' : ` "${String(label)}"`}: ${String(uri)}${type}]${more}`
+}
+
+function audioText({ data, mimeType }: JsonObject, version: string): string {
+  const type = typeof mimeType === 'string' ? ` of type ${mimeType}` : ''
+  const size = typeof data === 'string' ? `, ${Buffer.byteLength(data, 'base64')} bytes` : ''
+  return `[audio${type}${size}, which MCP ${version} does not have]`
+}
+
+/** A prompt's message as a client of this legacy version reads it; the same object where nothing changes. */
+export function messageFor(message: unknown, version: string): unknown {
+  if (!isObject(message)) return message
+  const { content } = message
+  const changed = Array.isArray(content) ? listFor(content, version) : contentFor(content, version)
+  return changed === content ? message : { ...message, content: changed }
+}
+
+function listFor(list: readonly unknown[], version: string): readonly unknown[] {
+  const changed = list.map(block => contentFor(block, version))
+  return changed.some((block, index) => block !== list[index]) ? changed : list
+}
+
+function contentFor(block: unknown, version: string): unknown {
+  return isObject(block) ? blockFor(block, version) : block
+}

@@ -1,0 +1,26 @@
+import { isObject } from '../jsonrpc.ts'
+import { RPC, type RpcError } from '../rpc-error.ts'
+import { LATEST_LEGACY_VERSION } from '../versions.ts'
+import type { Reader } from './reader.ts'
+
+/** URLs named in one text. */
+const MAX_URLS = 16
+
+/** Whether this client knows the error that asks for a URL to be opened first (2025-11-25 only). */
+export function canOpenUrls({ era, version, capabilities }: Reader): boolean {
+  const { elicitation } = capabilities
+  return (
+    era === 'legacy' && version >= LATEST_LEGACY_VERSION && isObject(elicitation) && isObject(elicitation.url)
+  )
+}
+
+/** The same error for clients that do not: with the URLs in its text, where a person may find them. */
+export function withUrls(error: RpcError): RpcError {
+  const elicitations = isObject(error.data) ? error.data.elicitations : undefined
+  const urls = (Array.isArray(elicitations) ? (elicitations as unknown[]) : [])
+    .map(elicitation => (isObject(elicitation) ? elicitation.url : undefined))
+    .filter(url => typeof url === 'string')
+    .slice(0, MAX_URLS)
+  const text = urls.length === 0 ? '' : ` – open first: ${urls.join(' ')}`
+  return { ...error, code: RPC.internal, message: error.message + text }
+}

@@ -1,0 +1,57 @@
+import { scanObject } from './scan.ts'
+
+/** Where a member of an object stands in its JSON text: `start` is its name's, `end` its value's. */
+export interface Member {
+  readonly key: string
+  readonly start: number
+  readonly valueStart: number
+  readonly end: number
+}
+
+/** The members of an object's JSON text, in order; no value is parsed. */
+export function membersOf(object: Buffer): Member[] {
+  const members: Member[] = []
+  scanObject(object, 0, object.length, (keyStart, keyEnd, valueStart, end) => {
+    members.push({ key: keyText(object, keyStart, keyEnd), start: keyStart - 1, valueStart, end })
+  })
+  return members
+}
+
+/** The JSON text of a member's value; of the last one, where a name stands twice. */
+export function valueOf(object: Buffer, members: readonly Member[], key: string): Buffer | undefined {
+  const member = members.findLast(candidate => candidate.key === key)
+  return member && object.subarray(member.valueStart, member.end)
+}
+
+/** An object's JSON text with some members dropped and others put first. Everything else stays as it came. */
+export function editMembers(
+  object: Buffer,
+  members: readonly Member[],
+  drop: ReadonlySet<string>,
+  add: string,
+): Buffer {
+  const parts: Buffer[] = [Buffer.from(`{${add}`)]
+  let isFirst = add === ''
+  for (const { key, start, end } of members) {
+    if (drop.has(key)) continue
+    if (!isFirst) parts.push(COMMA)
+    isFirst = false
+    parts.push(object.subarray(start, end))
+  }
+  parts.push(CLOSE)
+  return Buffer.concat(parts)
+}
+
+/** The same for who has not walked the members yet. */
+export function editObject(object: Buffer, drop: ReadonlySet<string>, add: string): Buffer {
+  return editMembers(object, membersOf(object), drop, add)
+}
+
+/** A member's name, as text between its quotes. */
+export function keyText(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('latin1', start, end)
+  return text.includes('\\') ? (JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string) : text
+}
+
+const COMMA = Buffer.from(',')
+const CLOSE = Buffer.from('}')

@@ -1,0 +1,161 @@
+import { Pool } from 'undici'
+import type { UpstreamConfig } from '../config/config.gen.ts'
+import type { UpstreamContext } from '../core/ports.ts'
+import { gatewayError } from '../errors.ts'
+import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
+import { parseSize } from '../util/units.ts'
+import { brokenFailure, statusFailure } from './call-http-failure.ts'
+import { addCallHeaders, standingHeaders } from './call-http-headers.ts'
+import { ReceiptHandler, type Receipt } from './call-sse-receipt.ts'
+import { EventStream } from './call-sse-stream.ts'
+import { visible } from './visible.ts'
+import type { Pending, Wire, WireEvents } from './wire.ts'
+
+const CONNECT_MS = 5000
+/** POSTs open at once, and the stream; more wait for their turn. */
+const CONNECTIONS = 64
+/** Messages that may wait for the endpoint. */
+const MAX_WAITING = 1000
+
+/** What it takes to reach a server over HTTP+SSE. */
+export type SseSpec = Pick<Extract<UpstreamConfig, { type: 'sse' }>, 'url' | 'headers' | 'maxReply'>
+
+/** HTTP+SSE (2024-11-05): messages are posted, and everything that comes back comes on one stream. */
+export class SseWire implements Wire {
+  readonly streams = false
+  readonly pid = undefined
+  readonly lastWords = ''
+  readonly #upstream: string
+  readonly #events: WireEvents
+  readonly #pool: Pool
+  readonly #url: URL
+  readonly #standing: Readonly<Record<string, string>>
+  readonly #stream: EventStream
+  /** Where messages go, once the server has said it. */
+  #endpoint: string | undefined
+  #waiting: (() => void)[] = []
+
+  constructor(spec: SseSpec, { name, gateway }: UpstreamContext, events: WireEvents) {
+    this.#upstream = name
+    this.#events = events
+    this.#url = new URL(spec.url)
+    this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
+    // Deadlines are the business of the road; a stream may be silent for hours.
+    this.#pool = new Pool(this.#url.origin, {
+      connections: CONNECTIONS,
+      connect: { timeout: CONNECT_MS },
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      allowH2: false,
+    })
+    this.#stream = new EventStream({
+      maxEvent: parseSize(spec.maxReply),
+      endpoint: url => this.#learn(url),
+      message: text => events.received(text, undefined),
+      ended: why => this.#ended(why),
+    })
+    const headers = { ...this.#standing, accept: 'text/event-stream', 'cache-control': 'no-cache' }
+    const path = this.#url.pathname + this.#url.search
+    this.#pool.dispatch({ path, method: 'GET', headers }, this.#stream)
+  }
+
+  /** Whether the server has said where to post. */
+  get isGreeted(): boolean {
+    return this.#endpoint !== undefined
+  }
+
+  request(pending: Pending, params: JsonObject | undefined): void {
+    const body = encodeRequest(pending.id, pending.method, params)
+    this.#whenKnown(() => {
+      if (!pending.open) return
+      const headers = this.#headers()
+      if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
+      this.#post(headers, body, receipt => this.#posted(pending, receipt))
+    })
+  }
+
+  send(text: string): Promise<void> {
+    return new Promise<void>(resolve =>
+      this.#whenKnown(() => this.#post(this.#headers(), text, () => resolve())),
+    ).catch(() => undefined)
+  }
+
+  abandon(): void {
+    // The message is out; its answer comes on a stream that all share.
+  }
+
+  opened(): void {
+    // There is one era only.
+  }
+
+  listen(): void {
+    // The stream is open from the beginning.
+  }
+
+  retire(): Promise<void> {
+    return this.close()
+  }
+
+  close(): Promise<void> {
+    this.#stream.end('it was closed')
+    return this.#pool.destroy()
+  }
+
+  #learn(said: string): void {
+    if (this.#endpoint !== undefined) return
+    const url = URL.parse(said, this.#url.href)
+    if (url?.origin !== this.#url.origin)
+      return this.#stream.end(
+        `it wants messages at ${visible(said, 100)}, which is not on ${this.#url.origin}; nothing is sent elsewhere`,
+      )
+    this.#endpoint = url.pathname + url.search
+    for (const send of this.#waiting.splice(0)) send()
+  }
+
+  #whenKnown(send: () => void): void {
+    if (this.#endpoint !== undefined) return send()
+    if (this.#waiting.length >= MAX_WAITING)
+      throw gatewayError('GW_UPSTREAM_DOWN', {
+        upstream: this.#upstream,
+        why: 'it has not said where to post',
+      })
+    this.#waiting.push(send)
+  }
+
+  #headers(): Record<string, string> {
+    return { ...this.#standing, 'content-type': 'application/json' }
+  }
+
+  #post(headers: Record<string, string>, body: string, done: (receipt: Receipt) => void): void {
+    const path = this.#endpoint ?? ''
+    this.#pool.dispatch({ path, method: 'POST', headers, body }, new ReceiptHandler(done))
+  }
+
+  #posted(pending: Pending, receipt: Receipt): void {
+    if (!pending.open) return
+    const upstream = this.#upstream
+    if ('error' in receipt) {
+      const error = brokenFailure(upstream, receipt.error, false)
+      return this.#events.failed(pending, error)
+    }
+    const { status, body } = receipt
+    if (status < 300) return
+    // The stream is its session: one that the server does not know any more is of no use.
+    const isForgotten = status === 404 || (status === 400 && /session/i.test(body))
+    this.#events.failed(
+      pending,
+      isForgotten
+        ? gatewayError('GW_UPSTREAM_CLOSED', {
+            upstream,
+            why: `it has forgotten our session (HTTP ${status})`,
+            sessionLost: true,
+          })
+        : statusFailure(upstream, status, body),
+    )
+  }
+
+  #ended(why: string): void {
+    // A link that is closing by itself, or is not complete yet, must not hear of it in the same breath.
+    process.nextTick(() => this.#events.closed(why))
+  }
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage } from 'node:http'
+import { WebSocket } from 'ws'
+import type { WsUpstreamConfig } from '../config/config.gen.ts'
+import type { UpstreamContext } from '../core/ports.ts'
+import { gatewayError } from '../errors.ts'
+import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
+import { parseSize } from '../util/units.ts'
+import { unreachable } from './call-http-failure.ts'
+import { standingHeaders } from './call-http-headers.ts'
+import { visible } from './visible.ts'
+import type { Pending, Wire, WireEvents } from './wire.ts'
+import { SUBPROTOCOL, WebSocketChannel } from './ws/web-socket-channel.ts'
+
+const CONNECT_MS = 5000
+/** Close code of RFC 6455: nothing is wrong. */
+const NORMAL = 1000
+/** Messages that may wait for the connection, in characters. */
+const MAX_WAITING = 1024 * 1024
+
+/** A WebSocket to a server: one message per text frame, in both directions. */
+export class WsWire implements Wire {
+  readonly streams = false
+  readonly pid = undefined
+  readonly lastWords = ''
+  readonly #upstream: string
+  readonly #socket: WebSocket
+  readonly #channel: WebSocketChannel
+  /** What waits for the connection; undefined once it is there. */
+  #waiting: string[] | undefined = []
+  #waitingLength = 0
+
+  constructor(spec: WsUpstreamConfig, { name, clock, gateway }: UpstreamContext, events: WireEvents) {
+    this.#upstream = name
+    this.#socket = new WebSocket(spec.url, SUBPROTOCOL, {
+      headers: standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`),
+      handshakeTimeout: CONNECT_MS,
+      perMessageDeflate: false,
+      followRedirects: false,
+      maxPayload: parseSize(spec.maxReply),
+    })
+    this.#channel = new WebSocketChannel(this.#socket, { clock })
+    this.#socket.on('upgrade', (response: IncomingMessage) => this.#channel.connected(response.socket))
+    this.#socket.on('open', () => this.#opened())
+    let failure: string | undefined
+    this.#socket.on('error', error => (failure ??= whyFailed(error, spec)))
+    this.#channel.open({
+      message: bytes => events.received(bytes, undefined),
+      gone: why => events.closed(failure ?? why ?? 'it closed the WebSocket'),
+      ...NOTHING_ELSE,
+    })
+  }
+
+  request(pending: Pending, params: JsonObject | undefined): void {
+    if (this.#send(encodeRequest(pending.id, pending.method, params))) return
+    throw gatewayError('GW_UPSTREAM_DOWN', {
+      upstream: this.#upstream,
+      why: 'it does not read what it is sent: over 1 MiB waits for it',
+    })
+  }
+
+  send(text: string): Promise<void> {
+    if (this.#waiting === undefined) this.#channel.write(text)
+    else this.#send(text)
+    return Promise.resolve()
+  }
+
+  abandon(): void {
+    // One connection for all: there is nothing to stop.
+  }
+
+  opened(): void {
+    // Nothing on a WebSocket depends on the era.
+  }
+
+  listen(): void {
+    // A WebSocket always listens.
+  }
+
+  retire(): Promise<void> {
+    return this.close()
+  }
+
+  close(): Promise<void> {
+    return this.#channel.close(NORMAL)
+  }
+
+  /** False when too much waits already. */
+  #send(text: string): boolean {
+    if (this.#waiting === undefined) return this.#channel.tell(text) || this.#isGone
+    if (this.#waitingLength + text.length > MAX_WAITING) return false
+    this.#waitingLength += text.length
+    this.#waiting.push(text)
+    return true
+  }
+
+  /** Whoever waits on what is gone hears of it otherwise. */
+  get #isGone(): boolean {
+    return this.#socket.readyState !== WebSocket.OPEN
+  }
+
+  #opened(): void {
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const text of waiting) this.#channel.write(text)
+  }
+}
+
+const NOTHING_ELSE = {
+  tooLong: (): void => undefined,
+  ended: (): void => undefined,
+  flow: (): void => undefined,
+}
+
+const REFUSED = /^Unexpected server response: (\d+)$/
+
+function whyFailed(error: Error, { maxReply }: WsUpstreamConfig): string {
+  const [, status] = REFUSED.exec(error.message) ?? []
+  if (status !== undefined) return `it refuses WebSocket connections (HTTP ${status})`
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return `it sent a message larger than ${maxReply}`
+  return syscall === undefined && code?.startsWith('E') !== true
+    ? `the WebSocket failed (${visible(error.message, 200)})`
+    : unreachable(error)
+}

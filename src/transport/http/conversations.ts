@@ -1,0 +1,51 @@
+import type { HttpEdge } from './edge.ts'
+import { refusal, type Refusal } from '../guard-http.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
+import { Pipe, type PipeOptions } from '../stdio/pipe.ts'
+import type { Channel } from '../stdio/channel.ts'
+
+/** A channel over one connection of an HTTP listener. */
+export interface NetworkChannel extends Channel {
+  /** Resolves when the connection is gone. */
+  close(): Promise<void>
+}
+
+/** The conversations of an HTTP listener that have a connection of their own: event streams and WebSockets. */
+export class Conversations {
+  readonly #open = new Map<Pipe, Promise<void>>()
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  begin(
+    { name, gate, log, clock }: HttpEdge,
+    channel: NetworkChannel,
+    options?: Pick<PipeOptions, 'isLegacyOnly'>,
+  ): void {
+    const pipe = new Pipe({ channel, context: { name, gate, log, clock }, graceMs: 0, ...options })
+    this.#open.set(pipe, this.#follow(pipe, channel))
+    pipe.start()
+  }
+
+  /** Lets what is under way end within `graceMs`, then cuts it. */
+  async stop(graceMs: number): Promise<void> {
+    for (const pipe of this.#open.keys()) void pipe.end('shutdown', graceMs)
+    await Promise.all(this.#open.values())
+  }
+
+  async #follow(pipe: Pipe, channel: NetworkChannel): Promise<void> {
+    await pipe.ended
+    await channel.close()
+    this.#open.delete(pipe)
+  }
+}
+
+/** Why no conversation may begin; undefined when one may. */
+export function conversationProblem(edge: HttpEdge): Refusal | undefined {
+  if (edge.isStopping)
+    return { ...refusal(503, 'The gateway is stopping', RPC.internal), headers: { connection: 'close' } }
+  if (edge.sessions.size + edge.pipes.size < edge.settings.maxSessions) return undefined
+  const full = refusal(503, 'Too many sessions; try again later', RPC.internal)
+  return { ...full, headers: { 'retry-after': '30' } }
+}

@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { Clock } from '../../core/ports.ts'
+import { Backlog } from '../backlog.ts'
+import { frame, SSE_HEADERS } from '../sse-write.ts'
+import type { Ears } from '../stdio/channel.ts'
+import type { NetworkChannel } from './conversations.ts'
+
+const KEEP_ALIVE_MS = 15_000
+
+/** One client of HTTP+SSE (2024-11-05): it posts its messages, and hears ours on one event stream. */
+export class SseChannel implements NetworkChannel {
+  /** Who knows it may post. */
+  readonly id = randomBytes(24).toString('base64url')
+  readonly #response: ServerResponse
+  readonly #clock: Clock
+  readonly #backlog: Backlog
+  readonly #written: () => void
+  #ears: Ears | undefined
+  #reading: Promise<void> | undefined
+  #readOn: () => void = () => undefined
+  #onEmpty: (() => void) | undefined
+  #takeBackKeepAlive: (() => void) | undefined
+
+  constructor(response: ServerResponse, clock: Clock) {
+    this.#response = response
+    this.#clock = clock
+    this.#backlog = new Backlog({
+      clock,
+      unsent: () => response.writableLength,
+      onFlow: () => this.#ears?.flow(),
+      onStuck: () => response.destroy(),
+    })
+    this.#written = () => this.#shrank()
+  }
+
+  get isBlocked(): boolean {
+    return this.#backlog.isBlocked
+  }
+
+  get isOpen(): boolean {
+    return !this.#response.destroyed && !this.#response.writableEnded
+  }
+
+  open(ears: Ears): void {
+    this.#ears = ears
+    this.#response.on('close', () => {
+      this.#backlog.stop()
+      this.#takeBackKeepAlive?.()
+      this.resume()
+      this.#onEmpty?.()
+      ears.gone('the client closed its event stream')
+    })
+  }
+
+  /** Begins the stream: the client learns where to post. */
+  greet(messages: string): void {
+    this.#response.writeHead(200, SSE_HEADERS)
+    this.#response.write(`event: endpoint\ndata: ${messages}?sessionId=${this.id}\n\n`)
+    this.#armKeepAlive()
+  }
+
+  /** Takes what was posted, once it may; false when nobody is there to answer it any more. */
+  async take(body: Buffer, headers: Readonly<Record<string, string>>): Promise<boolean> {
+    while (this.#reading !== undefined && this.isOpen) await this.#reading
+    if (!this.isOpen) return false
+    this.#ears?.message(body, headers)
+    return true
+  }
+
+  pause(): void {
+    this.#reading ??= new Promise(resolve => (this.#readOn = resolve))
+  }
+
+  resume(): void {
+    this.#reading = undefined
+    this.#readOn()
+  }
+
+  tell(message: string): boolean {
+    if (this.isBlocked || !this.isOpen) return false
+    this.write(message)
+    return true
+  }
+
+  write(message: Buffer | string): void {
+    if (!this.isOpen || !this.#backlog.hasRoom()) return
+    this.#response.write(frame(message), this.#written)
+    this.#backlog.grew()
+  }
+
+  async finished(): Promise<void> {
+    if (!this.isOpen || this.#response.writableLength === 0) return
+    await new Promise<void>(resolve => (this.#onEmpty = resolve))
+  }
+
+  close(): Promise<void> {
+    if (this.#response.destroyed) return Promise.resolve()
+    return new Promise(resolve => {
+      this.#response.once('close', resolve)
+      this.#response.end()
+      this.#response.socket?.destroySoon()
+    })
+  }
+
+  #shrank(): void {
+    this.#backlog.shrank()
+    if (this.#response.writableLength === 0) this.#onEmpty?.()
+  }
+
+  #armKeepAlive(): void {
+    this.#takeBackKeepAlive = this.#clock.after(KEEP_ALIVE_MS, () => {
+      if (this.isOpen && !this.isBlocked) this.#response.write(':\n\n')
+      this.#armKeepAlive()
+    })
+  }
+}

@@ -1,0 +1,49 @@
+import { RPC } from '../../protocol/rpc-error.ts'
+import { acceptsOf, guardBody, refusal, tooLarge } from '../guard-http.ts'
+import { conversationProblem } from './conversations.ts'
+import type { Arrival } from './endpoint.ts'
+import { readBody, swallow } from './read-body.ts'
+import { sendNothing, sendRefusal } from './reply.ts'
+import { SseChannel } from './sse-channel.ts'
+
+const GONE = refusal(
+  404,
+  'Session not found: its event stream has ended or never was; open one',
+  RPC.legacyNoSession,
+)
+
+/** GET: begins a conversation of HTTP+SSE (2024-11-05), which lasts as long as this stream. */
+export function openEventStream({ edge, request, response, headers }: Arrival): void {
+  request.resume()
+  const { sse } = edge.settings
+  const refused = acceptsOf(headers.own.accept).events
+    ? conversationProblem(edge)
+    : refusal(406, 'Not acceptable: GET answers with text/event-stream')
+  if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? GONE)
+  const channel = new SseChannel(response, edge.clock)
+  edge.eventStreams.set(channel.id, channel)
+  response.on('close', () => edge.eventStreams.delete(channel.id))
+  edge.pipes.begin(edge, channel, { isLegacyOnly: true })
+  channel.greet(sse.messages)
+}
+
+/** POST: one message or batch of a conversation; its answer comes on the stream. */
+export async function takeMessage({ edge, request, response, headers }: Arrival): Promise<void> {
+  const { maxBody } = edge.settings
+  const channel = edge.eventStreams.get(sessionOf(request.url ?? ''))
+  const refused = channel === undefined ? GONE : guardBody(headers, maxBody)
+  if (channel === undefined || refused !== undefined) {
+    swallow(request, maxBody)
+    return sendRefusal(response, refused ?? GONE)
+  }
+  const body = await readBody(request, maxBody)
+  if (body === null) return
+  if (body === undefined) return sendRefusal(response, tooLarge(maxBody))
+  if (!(await channel.take(body, headers.passed))) return sendRefusal(response, GONE)
+  if (!response.destroyed) sendNothing(response, 202)
+}
+
+function sessionOf(url: string): string {
+  const query = url.indexOf('?')
+  return (query < 0 ? null : new URLSearchParams(url.slice(query + 1)).get('sessionId')) ?? ''
+}

@@ -1,0 +1,27 @@
+/** What a conversation hears of its carrier. */
+export interface Ears {
+  /** One message or batch, with the headers that came with it where there are any. */
+  message(bytes: Buffer, headers?: Readonly<Record<string, string>>): void
+  /** A message was longer than `limit` and is lost. */
+  tooLong(limit: number): void
+  /** Nothing more comes; answers are still read. */
+  ended(): void
+  /** Nobody is there any more; `why` where it is known. */
+  gone(why?: string): void
+  /** The reader of our messages has fallen behind, or has caught up. */
+  flow(): void
+}
+
+/** What carries one client's conversation: whole messages in, whole messages out. */
+export interface Channel {
+  /** Whether the reader of our messages is behind. */
+  readonly isBlocked: boolean
+  open(ears: Ears): void
+  pause(): void
+  resume(): void
+  /** Writes a message that may be missed; false when it will be. */
+  tell(message: string): boolean
+  write(message: Buffer | string): void
+  /** Resolves when all that was written has left, or never will. */
+  finished(): Promise<void>
+}

@@ -1,0 +1,63 @@
+import { ServerResponse, type IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer, type WebSocket } from 'ws'
+import { guardRequest, refusal, type Refusal } from '../guard-http.ts'
+import { conversationProblem } from '../http/conversations.ts'
+import type { HttpEdge } from '../http/edge.ts'
+import { sendRefusal } from '../http/reply.ts'
+import { readHeaders } from '../http/request-headers.ts'
+import { SUBPROTOCOL, WebSocketChannel } from './web-socket-channel.ts'
+
+/** Answers the upgrade requests of an HTTP listener. */
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+
+/** Turns upgrade requests into conversations, under the same guards as any other request. */
+export function upgradeTo(edge: HttpEdge): Upgrade {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: edge.settings.maxBody,
+    handleProtocols: () => SUBPROTOCOL,
+  })
+  return (request, socket, head) => {
+    socket.on('error', () => undefined)
+    const headers = readHeaders(request.rawHeaders, edge.settings.sessionHeader)
+    const refused =
+      guardRequest(request.rawHeaders.length / 2, headers, edge.settings) ??
+      upgradeProblem(request, edge) ??
+      conversationProblem(edge)
+    if (refused !== undefined) return refuse(request, refused)
+    server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
+      const channel = new WebSocketChannel(webSocket, { clock: edge.clock, headers: headers.passed })
+      channel.connected(socket)
+      edge.pipes.begin(edge, channel)
+    })
+  }
+}
+
+function upgradeProblem(
+  { url = '/', headers }: IncomingMessage,
+  { settings }: HttpEdge,
+): Refusal | undefined {
+  const [path] = url.split('?', 1)
+  if (headers.upgrade?.toLowerCase() !== 'websocket')
+    return refusal(400, 'Bad request: the only upgrade here is to websocket')
+  if (path !== settings.ws?.path)
+    return refusal(404, `Not found; the WebSocket endpoint is ${settings.ws?.path ?? 'off'}`)
+  return offers(headers['sec-websocket-protocol'])
+    ? undefined
+    : refusal(400, `Bad request: Sec-WebSocket-Protocol must offer "${SUBPROTOCOL}"`)
+}
+
+function offers(protocols = ''): boolean {
+  return protocols.split(',').some(name => name.trim() === SUBPROTOCOL)
+}
+
+function refuse(request: IncomingMessage, refused: Refusal): void {
+  const response = new ServerResponse(request)
+  response.shouldKeepAlive = false
+  response.assignSocket(request.socket)
+  response.on('finish', () => request.socket.destroySoon())
+  sendRefusal(response, refused)
+}

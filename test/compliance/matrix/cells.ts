@@ -1,0 +1,160 @@
+import { FIXTURE, FIXTURE_V2, PUBLISHED } from './offers.ts'
+import type { Offer } from './offers.ts'
+import { connectOurs } from './ours.ts'
+import type { Era, Identity, Peer, Place } from './peer.ts'
+import { connectSdkV1 } from './sdk-v1.ts'
+import { connectSdkV2 } from './sdk-v2.ts'
+import { everythingFixture, gatewayBefore, publishedServer, sdkV1Fixture } from './servers.ts'
+import type { Running, Transport } from './servers.ts'
+
+interface Client {
+  readonly era: Era
+  readonly connect: (place: Place, identity: Identity) => Promise<Peer>
+  /** A reason why it cannot go over this transport. */
+  readonly without?: Partial<Record<Transport, string>>
+}
+
+interface Server {
+  readonly eras: readonly Era[]
+  readonly offer: Offer
+  readonly start: (transport: Transport) => Promise<Running>
+  readonly without?: Partial<Record<Transport, string>>
+}
+
+const OLD_ONLY = 'HTTP+SSE is of 2024-11-05 and has no modern form'
+const NO_SSE = 'the server library has no HTTP+SSE'
+
+/** The clients, by the name they have in the matrix. */
+export const CLIENTS = {
+  ours: { era: 'modern', connect: connectOurs },
+  v1: { era: 'legacy', connect: connectSdkV1 },
+  'v2-legacy': { era: 'legacy', connect: (place, identity) => connectSdkV2('legacy', place, identity) },
+  'v2-modern': {
+    era: 'modern',
+    connect: (place, identity) => connectSdkV2('modern', place, identity),
+    without: { sse: OLD_ONLY },
+  },
+} as const satisfies Record<string, Client>
+
+/** The servers, by the name they have in the matrix. */
+export const SERVERS = {
+  ours: { eras: ['legacy', 'modern'], offer: FIXTURE_V2, start: ourServer },
+  v1: { eras: ['legacy'], offer: FIXTURE, start: sdkV1Fixture },
+  'v2-legacy': {
+    eras: ['legacy'],
+    offer: FIXTURE_V2,
+    start: transport => everythingFixture('legacy', transport),
+    without: { sse: NO_SSE },
+  },
+  'v2-modern': {
+    eras: ['modern'],
+    offer: FIXTURE_V2,
+    start: transport => everythingFixture('modern', transport),
+    without: { sse: NO_SSE },
+  },
+  'v2-dual': {
+    eras: ['legacy', 'modern'],
+    offer: FIXTURE_V2,
+    start: transport => everythingFixture('dual', transport),
+    without: { sse: NO_SSE },
+  },
+  published: { eras: ['legacy'], offer: PUBLISHED, start: publishedServer },
+} as const satisfies Record<string, Server>
+
+export type ClientName = keyof typeof CLIENTS
+export type ServerName = keyof typeof SERVERS
+
+const TRANSPORTS: readonly Transport[] = ['stdio', 'http', 'sse']
+const ROUTES = ['direct', 'gateway'] as const
+
+/** One square of the matrix. */
+export interface Cell {
+  readonly client: ClientName
+  readonly server: ServerName
+  readonly transport: Transport
+  readonly route: (typeof ROUTES)[number]
+}
+
+/** Every square, sensible or not. */
+export function allCells(): Cell[] {
+  const clients = Object.keys(CLIENTS) as ClientName[]
+  const servers = Object.keys(SERVERS) as ServerName[]
+  return servers.flatMap(server =>
+    clients.flatMap(client =>
+      TRANSPORTS.flatMap(transport => ROUTES.map(route => ({ client, server, transport, route }))),
+    ),
+  )
+}
+
+/** `v1>v2-modern/http/gateway` */
+export function nameOf({ client, server, transport, route }: Cell): string {
+  return `${client}>${server}/${transport}/${route}`
+}
+
+export function offerOf(cell: Cell): Offer {
+  return SERVERS[cell.server].offer
+}
+
+export function clientEra(cell: Cell): Era {
+  return CLIENTS[cell.client].era
+}
+
+/** The era the server is spoken to in: the client's own when it can, since our upstream side prefers the modern one. */
+export function serverEra(cell: Cell): Era {
+  const eras: readonly Era[] = SERVERS[cell.server].eras
+  if (cell.transport === 'sse') return 'legacy'
+  if (eras.length === 1) return eras[0] ?? 'legacy'
+  return cell.route === 'direct' && cell.client !== 'ours' ? clientEra(cell) : 'modern'
+}
+
+/** Why there is no such square, if so. */
+export function absence(cell: Cell): string | undefined {
+  const client: Client = CLIENTS[cell.client]
+  const server: Server = SERVERS[cell.server]
+  const without = client.without?.[cell.transport] ?? server.without?.[cell.transport]
+  if (without !== undefined) return without
+  const meets = cell.client === 'ours' || cell.route === 'gateway' || server.eras.includes(client.era)
+  return meets
+    ? undefined
+    : `a ${client.era} client and a ${server.eras.join(' and ')} server need the gateway between them`
+}
+
+/** A cell with its server running. */
+export class Site {
+  readonly cell: Cell
+  readonly #running: Running
+  readonly #peers: Peer[] = []
+
+  constructor(cell: Cell, running: Running) {
+    this.cell = cell
+    this.#running = running
+  }
+
+  /** Another client of the cell's kind. */
+  async connect(identity: Identity): Promise<Peer> {
+    const peer = await CLIENTS[this.cell.client].connect(this.#running.place, identity)
+    this.#peers.push(peer)
+    return peer
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#peers.map(peer => peer.close()))
+    await this.#running.stop()
+  }
+}
+
+/** Starts what the cell needs. */
+export async function open(cell: Cell): Promise<Site> {
+  const server = await SERVERS[cell.server].start(cell.transport)
+  if (cell.route === 'direct') return new Site(cell, server)
+  try {
+    return new Site(cell, await gatewayBefore(server, cell.transport))
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+}
+
+async function ourServer(transport: Transport): Promise<Running> {
+  return gatewayBefore(await everythingFixture('dual', 'stdio'), transport)
+}
