@@ -91,7 +91,7 @@ export const ERRORS = {
   },
   GW_LISTEN: {
     text: 'listener "{listener}" cannot listen on {address}: {why}',
-    hint: 'Choose another port or host; port 0 picks a free one.',
+    hint: 'Choose another port or host: --set listeners.{listener}.port=0 picks a free one.',
     exit: 4,
   },
   GW_UPSTREAM_START: {
@@ -149,6 +149,9 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
+/** What follows this in a text may hold secrets and other callers' arguments: it is for the log and the owner's terminal. */
+export const OWNER_ONLY = '; it said last: '
+
 /** Everything the gateway throws on purpose. */
 export class GatewayError extends Error {
   readonly code: ErrorCode
@@ -164,6 +167,12 @@ export class GatewayError extends Error {
   /** The table's row for this error. */
   get entry(): ErrorEntry {
     return ERRORS[this.code]
+  }
+
+  /** What others may read: without what a server said on its stderr, which is for its owner. */
+  get publicMessage(): string {
+    const end = this.message.indexOf(OWNER_ONLY)
+    return end < 0 ? this.message : this.message.slice(0, end)
   }
 
   /** What to do about it. */

@@ -66,6 +66,8 @@ export class Gateway {
   readonly #gate: RoadGate
   readonly #listeners: Listeners
   readonly #draining = new Set<Promise<void>>()
+  /** One reload after the other, and none during the end. */
+  #reloading: Promise<void> = Promise.resolve()
   #generation: Generation
   readonly #directory: string
   #isStarted = false
@@ -95,12 +97,21 @@ export class Gateway {
     return new Map(nodes.map(({ upstream }) => [upstream.name, handleOf(upstream)]))
   }
 
-  /** Opens the listeners and begins to start the upstreams; `settled` waits for those. */
+  /**
+   * Opens the listeners and begins to start the upstreams; `settled` waits for those.
+   * @throws GatewayError GW_LISTEN, or what a plugin's `ready` threw; the gateway is closed then.
+   */
   async start(): Promise<void> {
     this.#isStarted = true
     this.#startUpstreams()
-    await this.#generation.graph.hooks.runner('ready')?.()
-    await this.#listeners.become(this.#generation.loaded, this.#generation.graph.hooks, 0)
+    const { graph, loaded } = this.#generation
+    try {
+      await graph.hooks.runner('ready')?.()
+      await this.#listeners.become(loaded, graph.hooks, 0)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
   }
 
   /** Resolves when every upstream has had its first attempt, well or badly. */
@@ -123,12 +134,19 @@ export class Gateway {
    * Builds the next generation, starts what is new in it, swaps, and lets the old one finish.
    * @throws GatewayError when anything is wrong with it; the running generation is untouched then.
    */
-  async reload(source: LoadedConfig | JsonObject): Promise<void> {
+  reload(source: LoadedConfig | JsonObject): Promise<void> {
+    const done = this.#reloading.then(() => this.#reload(source))
+    this.#reloading = done.catch(() => undefined)
+    return done
+  }
+
+  async #reload(source: LoadedConfig | JsonObject): Promise<void> {
     if (this.#isClosed) throw gatewayError('GW_STOPPING')
     const before = this.#generation
     const next = await buildGeneration(await loadedFrom(source, this.#directory), this.#around, before)
     try {
       await this.#prepare(next)
+      if (this.#isClosed) throw gatewayError('GW_STOPPING')
     } catch (error) {
       await this.#discard(next, before)
       throw error
@@ -160,6 +178,7 @@ export class Gateway {
   async #discard(failed: Generation, kept: Generation): Promise<void> {
     await failed.graph.hooks.runner('close')?.()
     await stopAllBut(failed, kept)
+    if (this.#isClosed) return
     await this.#listeners
       .become(kept.loaded, kept.graph.hooks, 0)
       .catch((error: unknown) => this.#around.log.error(reasonOf(error)))
@@ -187,6 +206,7 @@ export class Gateway {
   }
 
   async #end(): Promise<void> {
+    await this.#reloading
     const { graph } = this.#generation
     await this.#listeners.stop(parseDuration(graph.config.shutdown.grace))
     this.#gate.shut()

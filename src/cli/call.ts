@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../config/index.ts'
 import { gatewayError } from '../errors.ts'
 import type { GatewayError } from '../errors.ts'
-import type { UpstreamStatus } from '../gateway-api.ts'
+import { RpcFailure, type UpstreamStatus } from '../gateway-api.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { suggest } from '../util/suggest.ts'
 import { argumentsFor } from './call-arguments.ts'
@@ -24,14 +24,20 @@ export async function callTool(
     const connection = await gateway.connect()
     const tools = await listAllTools(connection)
     const tool = tools.find(entry => entry.name === name)
-    if (tool !== undefined)
-      return connection.request('tools/call', { name, arguments: argumentsFor(given, tool.inputSchema) })
-    const { upstreams } = await gateway.inspect()
-    throw noSuchTool(
-      name,
-      tools.map(entry => entry.name),
-      missingOwner(name, source, upstreams),
-    )
+    try {
+      // A name that is not listed may still be one that `routes` sends somewhere.
+      return await connection.request('tools/call', {
+        name,
+        arguments: argumentsFor(given, tool?.inputSchema),
+      })
+    } catch (error) {
+      if (tool !== undefined || !(error instanceof RpcFailure)) throw error
+      const { upstreams } = await gateway.inspect()
+      const owner = missingOwner(name, source, upstreams)
+      if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error
+      const known = tools.map(entry => entry.name)
+      throw noSuchTool(name, known, owner)
+    }
   })
 }
 

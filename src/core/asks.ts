@@ -15,8 +15,6 @@ const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'reso
 const MAX_ROUNDS = 8
 /** Pause before a retry for which the server wanted nothing. */
 const PACE_MS = 250
-/** 2025-11-25: the user must visit a page first. */
-const URL_ELICITATION = -32042
 
 /**
  * Calls an upstream, and carries between it and the client what it needs on the way: passed on where both sides say it
@@ -113,7 +111,7 @@ async function first(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<
   const isModern = graph.upstreams.get(call.upstream)?.upstream.server?.era === 'modern'
   const answer = isModern ? await dispatch(call) : await hold(call, dispatch, graph)
   if ('input' in answer) return isModern ? passOn(call, answer.input, dispatch, graph) : answer
-  if ('error' in answer && answer.error.code === URL_ELICITATION) return visits(call, answer, graph)
+  if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation) return visits(call, answer, graph)
   return answer
 }
 
@@ -152,7 +150,7 @@ async function passOn(call: RoadCall, input: Payload, dispatch: Dispatch, graph:
   const wish = input.value()
   const given = await hookReplies(wish.inputRequests, call.exchange, graph)
   const rest = Object.entries(isObject(wish.inputRequests) ? wish.inputRequests : {}).filter(
-    ([key]) => !(key in given),
+    ([key]) => !Object.hasOwn(given, key),
   )
   const hasGiven = Object.keys(given).length > 0
   if (hasGiven && rest.length === 0)
@@ -165,7 +163,7 @@ async function passOn(call: RoadCall, input: Payload, dispatch: Dispatch, graph:
 }
 
 async function hookReplies(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject> {
-  const given: JsonObject = {}
+  const given = Object.create(null) as JsonObject
   for (const [key, ask] of asksIn(requests)) {
     if (graph.hooks.runner('clientRequest', ask.method) === undefined) continue
     const reply = await hookReply(graph, exchange, ask)

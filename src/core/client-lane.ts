@@ -1,20 +1,16 @@
+import { GatewayError, reasonOf } from '../errors.ts'
 import type { NotificationContext } from '../hooks/kinds.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { isLoud } from '../protocol/era/modern.ts'
 import { KINDS, LISTS, kindsChangedBy } from '../protocol/methods.ts'
 import type { Graph } from './graph.ts'
+import { askOwner, type ResourceOwner } from './resource-owner.ts'
 import type { Exchange, Notification, Session, UpstreamState } from './ports.ts'
 
 /** What one `subscriptions/listen` wants to hear. */
 export interface ListenFilter {
   readonly methods: ReadonlySet<string>
   readonly uris: ReadonlySet<string>
-}
-
-/** Whose a resource is, and what its owner calls it. */
-export interface ResourceOwner {
-  readonly upstream: string
-  readonly original: string
 }
 
 /** Open `subscriptions/listen` streams at once. */
@@ -95,6 +91,11 @@ export class ClientLane {
     }
   }
 
+  /** Open `subscriptions/listen` streams. */
+  get listening(): number {
+    return this.#listens.size
+  }
+
   /** Opens a listen, which lasts until its promise resolves; undefined when there are too many. */
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined {
     if (this.#listens.size >= MAX_LISTENS) return undefined
@@ -118,24 +119,28 @@ export class ClientLane {
 
   /** Takes over what sessions hold from the generation before. */
   adopt(before: ClientLane): void {
-    for (const [uri, held] of before.#held) {
-      const sessions = [...held.holders].filter(holder => !('emit' in holder))
-      if (sessions.length > 0 && this.#graph.upstreams.has(held.owner.upstream)) {
-        this.#held.set(uri, { owner: held.owner, holders: new Set(sessions) })
-      }
+    for (const [uri, { owner, holders }] of before.#held) {
+      const sessions = [...holders].filter(holder => !('emit' in holder)) as Session[]
+      const node = this.#graph.upstreams.get(owner.upstream)
+      if (sessions[0] === undefined || node === undefined) continue
+      this.#held.set(uri, { owner, holders: new Set(sessions) })
+      // Another server under the same name knows nothing of what the one before was asked.
+      const isSame = before.#graph.upstreams.get(owner.upstream)?.upstream === node.upstream
+      if (!isSame)
+        void askOwner('resources/subscribe', owner, this.#graph, sessions[0]).catch(() => undefined)
     }
   }
 
-  /** Notes who wants updates of a URI. True for the first, who makes the upstream's subscription. */
-  hold(uri: string, owner: ResourceOwner, holder: object): boolean {
+  /** Notes who wants updates of a URI; the first makes the upstream's subscription. */
+  hold(uri: string, owner: ResourceOwner, holder: object): 'first' | 'joined' | 'full' {
     const held = this.#held.get(uri)
     if (held !== undefined) {
       held.holders.add(holder)
-      return false
+      return 'joined'
     }
-    if (this.#held.size >= MAX_HELD) return false
+    if (this.#held.size >= MAX_HELD) return 'full'
     this.#held.set(uri, { owner, holders: new Set([holder]) })
-    return true
+    return 'first'
   }
 
   /** Names whom to unsubscribe from when nobody wants the URI any more. */
@@ -181,8 +186,14 @@ export class ClientLane {
   }
 
   #isDropped(notification: Notification, context: NotificationContext): boolean {
-    if (this.#graph.hooks.runner('notification', notification.method)?.(notification, context) !== 'drop')
-      return false
+    try {
+      if (this.#graph.hooks.runner('notification', notification.method)?.(notification, context) !== 'drop')
+        return false
+    } catch (error) {
+      // There is nobody to answer, and those who come after have done nothing wrong.
+      const fields = error instanceof GatewayError ? { code: error.code, ...error.fields } : {}
+      this.#graph.log.error(reasonOf(error), { method: notification.method, ...fields })
+    }
     this.dropped++
     return true
   }

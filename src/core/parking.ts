@@ -114,7 +114,8 @@ export class HeldCall {
     }
     return new Promise(reply => {
       this.#open.set(`ask-${++this.#asked}`, { ask, reply })
-      this.#arm(BATCH_MS, () => this.#tell())
+      // While the client thinks, the limit on its thinking stays; its retry is told the rest.
+      if (this.#waiting !== undefined) this.#arm(BATCH_MS, () => this.#tell())
     })
   }
 

@@ -71,7 +71,7 @@ function failure(thrown: unknown, exchange: RoadExchange, graph: Graph): Answer 
       cause: stackOf(error.cause),
     })
   }
-  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) }
+  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.publicMessage, { code: error.code }) }
 }
 
 function stackOf(cause: unknown): string {

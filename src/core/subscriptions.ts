@@ -2,10 +2,9 @@ import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { mergedCapabilities } from './capabilities.ts'
-import { RoadCall } from './exchange.ts'
-import { detached } from './fanout.ts'
 import type { Graph } from './graph.ts'
-import type { ListenFilter, ResourceOwner } from './client-lane.ts'
+import type { ListenFilter } from './client-lane.ts'
+import { askOwner } from './resource-owner.ts'
 import type { Answer, Exchange } from './ports.ts'
 
 const FLAGS = {
@@ -28,7 +27,8 @@ export async function listen(exchange: Exchange, graph: Graph): Promise<Answer> 
     method: 'notifications/subscriptions/acknowledged',
     params: { notifications: describe(filter) },
   })
-  await Promise.all([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
+  // One resource that cannot be watched now is no reason to lose the others.
+  await Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
   await ended
   for (const uri of filter.uris) release(uri, exchange, graph, exchange)
   return { result: Payload.of({ resultType: 'complete' }) }
@@ -81,21 +81,22 @@ async function hold(uri: string, holder: object, graph: Graph, exchange: Exchang
   const owner = await graph.router.owner(uri, exchange.session)
   if (owner === undefined)
     return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
-  if (!graph.lane.hold(uri, owner, holder)) return done
-  const answer = await ask('resources/subscribe', owner, graph, exchange)
-  if ('error' in answer) graph.lane.release(uri, holder)
-  return answer
+  const place = graph.lane.hold(uri, owner, holder)
+  if (place === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
+  if (place === 'joined') return done
+  try {
+    const answer = await askOwner('resources/subscribe', owner, graph, exchange.session)
+    if ('error' in answer) graph.lane.release(uri, holder)
+    return answer
+  } catch (error) {
+    // The next who asks must reach the server again.
+    graph.lane.release(uri, holder)
+    throw error
+  }
 }
 
 function release(uri: string, holder: object, graph: Graph, exchange: Exchange): void {
   const owner = graph.lane.release(uri, holder)
-  if (owner !== undefined) void ask('resources/unsubscribe', owner, graph, exchange).catch(() => undefined)
-}
-
-async function ask(method: string, owner: ResourceOwner, graph: Graph, exchange: Exchange): Promise<Answer> {
-  const node = graph.upstreams.get(owner.upstream)
-  if (node === undefined) return { result: Payload.of({}) }
-  return node.dispatch(
-    new RoadCall(owner.upstream, method, { uri: owner.original }, detached(graph, exchange.session, method)),
-  )
+  if (owner === undefined) return
+  void askOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
 }

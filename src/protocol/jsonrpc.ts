@@ -172,11 +172,16 @@ function resultTypeOf(result: Buffer): string | undefined {
 
 function readId(bytes: Buffer, span: Span | undefined): RpcId | null | undefined {
   const id = read(bytes, span)
-  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
+  return typeof id === 'string' || (typeof id === 'number' && isExact(id))
     ? id
     : id === null
       ? null
       : undefined
+}
+
+/** A whole number that JavaScript would change cannot be given back as it came. */
+function isExact(id: number): boolean {
+  return Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id))
 }
 
 function read(bytes: Buffer, span: Span | undefined): unknown {

@@ -60,7 +60,7 @@ export class StdioWire implements Wire {
   }
 
   send(text: string): Promise<void> {
-    this.#process?.send(text)
+    this.#process?.reply(text)
     return Promise.resolve()
   }
 

@@ -44,7 +44,7 @@ export function thrownAnswer(
     log.error('a listener failed', { cause: String((thrown as Error)?.stack ?? thrown) })
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL')
   return {
-    error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }),
+    error: rpcError(error.entry.rpc ?? RPC.internal, error.publicMessage, { code: error.code }),
     status: error.entry.http ?? 500,
   }
 }

@@ -1,4 +1,4 @@
-import type { Answer, Exchange, Notification } from '../core/ports.ts'
+import type { Answer, Call, Exchange, Notification } from '../core/ports.ts'
 import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject, RpcNotification, RpcRequest } from '../protocol/jsonrpc.ts'
 import { RPC } from '../protocol/rpc-error.ts'
@@ -8,7 +8,7 @@ import { Elicitations } from './elicitations.ts'
 import type { InFlight } from './in-flight.ts'
 import type { LinkHost } from './link.ts'
 import { clientToken, isGlobal, subscriptionOf, withoutSubscription } from './outbound.ts'
-import { onlyCall, type Pending } from './wire.ts'
+import type { Pending } from './wire.ts'
 
 /** Whose mail it is. */
 export interface InboxOwner {
@@ -17,6 +17,8 @@ export interface InboxOwner {
   /** Whether each request has a stream of its own. */
   readonly streams: boolean
   readonly era: Era | undefined
+  /** The client's call that waits for its answer, when there is exactly one. */
+  onlyCall(): Call | undefined
   send(text: string): void
 }
 
@@ -56,7 +58,7 @@ export class Inbox {
 
   /** The only call there is. Servers ask for roots in the background, so one whose client has none is not meant. */
   #likely({ method, params }: RpcRequest): Exchange | undefined {
-    const exchange = onlyCall(this.#owner.pending.values())?.exchange
+    const exchange = this.#owner.onlyCall()?.exchange
     if (exchange === undefined || method !== 'roots/list') return exchange
     const neutral = neutralCapabilities(exchange.session.client)
     return lacking(neutral, method, params) === undefined ? exchange : undefined
@@ -96,8 +98,8 @@ export class Inbox {
 
   /** A log goes where its request came from: by its stream, or as the only call on a pipe. */
   #logged(notification: Notification, of: Pending | undefined): void {
-    const { pending, streams, host } = this.#owner
-    const call = of !== undefined || streams ? of?.call : onlyCall(pending.values())
+    const { streams, host } = this.#owner
+    const call = of !== undefined || streams ? of?.call : this.#owner.onlyCall()
     if (call === undefined) host.drops.count('message')
     else call.exchange.emit(notification)
   }

@@ -42,6 +42,8 @@ export class Link implements WireEvents {
   readonly #pending = new InFlight<Pending>()
   readonly #inbox: Inbox
   #lastId = 0
+  /** How many of them are clients' calls. */
+  #calls = 0
   #emptied: (() => void)[] = []
 
   constructor(host: LinkHost, connect: (events: WireEvents) => Wire) {
@@ -158,6 +160,7 @@ export class Link implements WireEvents {
         throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
       }
       this.#pending.set(pending.id, pending)
+      if (pending.call !== undefined) this.#calls++
       this.wire.request(pending, params)
     } catch (error) {
       this.#forget(pending)
@@ -168,7 +171,10 @@ export class Link implements WireEvents {
   #forget(pending: Pending): void {
     pending.open = false
     pending.takeBack?.()
-    if (this.#pending.get(pending.id) === pending) this.#pending.delete(pending.id)
+    if (this.#pending.get(pending.id) === pending) {
+      this.#pending.delete(pending.id)
+      if (pending.call !== undefined) this.#calls--
+    }
     if (this.#emptied.length > 0 && !this.isBusy) for (const resolve of this.#emptied.splice(0)) resolve()
   }
 
@@ -228,6 +234,8 @@ export class Link implements WireEvents {
       get era() {
         return eraOf()
       },
+      onlyCall: () =>
+        this.#calls === 1 ? this.#pending.values().find(({ call }) => call !== undefined)?.call : undefined,
       send: text => {
         if (this.closedBecause === undefined) void this.wire.send(text)
       },

@@ -53,8 +53,18 @@ class HttpListener implements Listener {
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
     const { name, gate, log, clock } = context
     const settings = httpSettings(name, spec, config)
-    const { maxSessions: max, idleMs } = settings
-    const sessions = new LegacySessions({ gate, clock, log, max, idleMs })
+    const { idleMs } = settings
+    const pipes = new Conversations()
+    const sessions = new LegacySessions({
+      gate,
+      clock,
+      log,
+      idleMs,
+      // All clients share one bound, however they came.
+      get max() {
+        return settings.maxSessions - pipes.size
+      },
+    })
     const streams = new SseStreams(clock)
     this.name = name
     this.#edge = {
@@ -66,7 +76,7 @@ class HttpListener implements Listener {
       sessions,
       streams,
       posts: new InFlight(),
-      pipes: new Conversations(),
+      pipes,
       eventStreams: new Map(),
       conversations: 0,
       lastPost: 0,

@@ -1,3 +1,4 @@
+import { OWNER_ONLY } from '../errors.ts'
 import type { Clock, Log } from '../core/ports.ts'
 import { LineSplitter } from './frames.ts'
 import { visible } from './visible.ts'
@@ -45,7 +46,7 @@ export class Stderr {
       .split(/\r?\n/)
       .filter(line => line.trim() !== '')
     const last = lines.slice(-3).join(' | ').trim()
-    return last === '' ? '' : `; it said last: ${visible(last.slice(-SHOWN), SHOWN)}`
+    return last === '' ? '' : `${OWNER_ONLY}${visible(last.slice(-SHOWN), SHOWN)}`
   }
 
   #line(line: string): void {

@@ -30,6 +30,8 @@ const LINGER_MS = 250
 const POLL_MS = 20
 /** Characters that may wait for the process to read them. */
 const MAX_WAITING = 1024 * 1024
+/** The same for what nobody can be told was lost: replies, and notifications. */
+const MAX_REPLIES_WAITING = 16 * 1024 * 1024
 
 /** A server that runs as a child of ours: lines in, lines out, and nothing left when it is stopped. */
 export class ServerProcess {
@@ -76,10 +78,19 @@ export class ServerProcess {
     return this.#stderr.lastWords
   }
 
-  /** Queues a line for its stdin, all of one tick in one write. False when too much waits there already. */
+  /** Queues a request for its stdin, all of one tick in one write. False when too much waits there already. */
   send(line: string): boolean {
+    return this.#enqueue(line, MAX_WAITING)
+  }
+
+  /** Queues what must get through if at all possible: the server may wait for it before it reads on. */
+  reply(line: string): void {
+    this.#enqueue(line, MAX_REPLIES_WAITING)
+  }
+
+  #enqueue(line: string, limit: number): boolean {
     if (this.#hasEnded || !this.#child.stdin.writable) return true
-    if (this.#queued + this.#child.stdin.writableLength > MAX_WAITING) return false
+    if (this.#queued + this.#child.stdin.writableLength > limit) return false
     if (this.#queue.length === 0) setImmediate(this.#flush)
     this.#queue.push(line)
     this.#queued += line.length

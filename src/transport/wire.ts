@@ -71,14 +71,3 @@ export class Pending {
     this.reject = reject
   }
 }
-
-/** The call among these requests, when there is exactly one. */
-export function onlyCall(requests: Iterable<Pending>): Call | undefined {
-  let only: Call | undefined
-  for (const { call } of requests) {
-    if (call === undefined) continue
-    if (only !== undefined) return undefined
-    only = call
-  }
-  return only
-}

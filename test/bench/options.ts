@@ -15,8 +15,10 @@ export interface Options {
   /** How often commands are started, and how long each round of the in-process figures lasts. */
   readonly starts: number
   readonly roadMs: number
-  /** Whether this is a run of everything on this build, whose result is worth keeping. */
-  readonly isWhole: boolean
+  /** Whether start-up and in-process figures are wanted too. */
+  readonly hasOthers: boolean
+  /** Whether this is a run of everything on this build, and no quick look: its result is kept. */
+  readonly isKept: boolean
   readonly isJson: boolean
   readonly isPinned: boolean
   readonly launcher: string
@@ -25,17 +27,18 @@ export interface Options {
 }
 
 const PACES: Readonly<Record<Mode, Pace>> = {
-  quick: { rounds: 3, ms: 120, warmMs: 30, firstWarmMs: 150, firstWarmCalls: 2000 },
+  quick: { rounds: 3, ms: 100, warmMs: 20, firstWarmMs: 100, firstWarmCalls: 1500 },
   normal: { rounds: 5, ms: 400, warmMs: 100, firstWarmMs: 1000, firstWarmCalls: 20_000 },
   full: { rounds: 11, ms: 1500, warmMs: 200, firstWarmMs: 3000, firstWarmCalls: 50_000 },
 }
-const STARTS: Readonly<Record<Mode, number>> = { quick: 3, normal: 10, full: 30 }
-const ROAD_MS: Readonly<Record<Mode, number>> = { quick: 20, normal: 100, full: 300 }
+const STARTS: Readonly<Record<Mode, number>> = { quick: 2, normal: 10, full: 30 }
+const ROAD_MS: Readonly<Record<Mode, number>> = { quick: 30, normal: 100, full: 300 }
 
 const FLAGS = {
   quick: { type: 'boolean' },
   full: { type: 'boolean' },
   json: { type: 'boolean' },
+  save: { type: 'boolean' },
   'no-pin': { type: 'boolean' },
   only: { type: 'string' },
   flights: { type: 'string' },
@@ -58,7 +61,8 @@ export function readOptions(args: readonly string[]): Options {
     works: chosenWorks(mode, flags),
     starts: STARTS[mode],
     roadMs: ROAD_MS[mode],
-    isWhole: !isPartial,
+    hasOthers: only === undefined,
+    isKept: !isPartial && (mode !== 'quick' || flags.save === true),
     isJson: flags.json === true,
     isPinned: flags['no-pin'] !== true,
     launcher: launcherOf(gateway),

@@ -3,8 +3,9 @@
  *
  * `--only small,list` measures the works whose key contains one of these, `--flights 1,16` with so many in flight,
  * `--rounds 3` so often; start-up and in-process figures are part of whole runs. `--json` prints the result instead
- * of tables. `--no-pin` leaves it to the system which core runs what. `--gateway <launcher>` measures another build,
- * `--profile <directory>` writes CPU profiles of the gateways, for profile.ts.
+ * of tables. Whole runs are kept in results/latest.json, quick ones with `--save`. `--no-pin` leaves it to the system
+ * which core runs what. `--gateway <launcher>` measures another build, `--profile <directory>` writes CPU profiles of
+ * the gateways, for profile.ts.
  */
 import { fork } from 'node:child_process'
 import { benchFile, Children } from './children.ts'
@@ -23,8 +24,7 @@ const result = await measureAll(options)
 say('')
 if (options.isJson) console.log(JSON.stringify(result, undefined, 2))
 else print(result)
-// A quick run is for a quick look.
-if (options.isWhole && options.mode !== 'quick') save(result)
+if (options.isKept) save(result)
 
 async function measureAll({
   mode,
@@ -43,7 +43,8 @@ async function measureAll({
     pins.other(load.pid)
     const lab = new Lab({ children, load, configs, pins, launcher, nodeArgs })
     const measured = await measureWorks(works, { lab, load, pins, pace, say })
-    if (!more.isWhole) return { ...machine(), mode, pinned: pins.isOn, works: measured, starts: [], road: [] }
+    if (!more.hasOthers)
+      return { ...machine(), mode, pinned: pins.isOn, works: measured, starts: [], road: [] }
     say('start-up')
     const starts = await measureStarts(launcher, configs, more.starts)
     say('in process')

@@ -4,6 +4,7 @@ import { CHECKS } from './checks/index.ts'
 import { absence, clientEra, nameOf, offerOf, open, serverEra } from './matrix/cells.ts'
 import type { Cell } from './matrix/cells.ts'
 import { REQUIREMENTS } from './requirements.ts'
+import type { Requirement } from './requirements.ts'
 
 /** What came of one requirement in one cell. */
 export type Outcome =
@@ -71,17 +72,15 @@ async function benchFor(cell: Cell): Promise<Bench> {
 function exemption(id: string, cell: Cell): Outcome | undefined {
   const requirement = REQUIREMENTS[id]
   if (!requirement) throw new Error(`${id} is no requirement`)
-  const { client, server, transports, route, needs, why = 'it is not asked here' } = requirement
-  if (client !== undefined && client !== clientEra(cell)) return skipped(why)
-  if (server !== undefined && server !== serverEra(cell)) return skipped(why)
-  if (transports !== undefined && !transports.includes(cell.transport)) return skipped(why)
-  if (route !== undefined && route !== cell.route && cell.client !== 'ours') return skipped(why)
-  if (needs !== undefined && offerOf(cell)[needs] === undefined) return skipped(`the server has no ${needs}`)
-  return undefined
+  const { needs, why = 'it is not asked here' } = requirement
+  if (!concerns(requirement, cell)) return { state: 'not applicable', why }
+  if (needs === undefined || offerOf(cell)[needs] !== undefined) return undefined
+  return { state: 'not applicable', why: `the server has no ${needs}` }
 }
 
-function skipped(why: string): Outcome {
-  return { state: 'not applicable', why }
+function concerns({ client, route }: Requirement, cell: Cell): boolean {
+  if (client !== undefined && client !== clientEra(cell)) return false
+  return route === undefined || route === cell.route || cell.client === 'ours'
 }
 
 function withLimit<T>(work: Promise<T>): Promise<T> {

@@ -78,6 +78,7 @@ const RUNS: readonly Run[] = [
     remote: ['SEARCH_URL'],
     calls: [['search__who', {}, /"authorization":"Bearer token"/]],
   },
+  { example: 'websocket', calls: [['memory__read_graph', {}, /entities/]] },
   {
     example: 'write-a-plugin',
     calls: [['everything__echo', { message: 'my password is hunter2' }, /my password is •••/]],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'node:http'
 import { once } from 'node:events'
-import { INITIALIZE, envelope } from './listen-http-client.ts'
+import { INITIALIZE, JSON_HEADERS, envelope } from './listen-http-client.ts'
 import { refused, serveAll, talk } from './listen-network.ts'
 
 test('a legacy client shakes hands and calls over a WebSocket, on one session', async t => {
@@ -103,6 +103,8 @@ test('WebSockets and sessions share one limit', async t => {
 
   assert.equal(await refused(at('/ws')), 503)
   assert.equal((await fetch(at('/sse'))).status, 503)
+  const hello = { method: 'POST', headers: JSON_HEADERS, body: JSON.stringify(INITIALIZE) }
+  assert.equal((await fetch(at('/mcp'), hello)).status, 503)
   first.socket.close()
   await first.closed
 })

@@ -88,20 +88,19 @@ export class PipeRequest implements Inbound {
     return this.#asking.ask(ask)
   }
 
-  async run(gate: Gate, session: Session): Promise<Answer> {
+  run(gate: Gate, session: Session): Promise<Answer> {
     this.reader = session.client
     this.#running = gate.run(session, this)
-    const answer = await this.#running.answer
-    this.#end('the request that asked is over')
-    return answer
+    return this.#running.answer
   }
 
   cancel(reason: string): void {
     this.#running?.cancel(reason)
-    this.#end(reason)
+    this.over(reason)
   }
 
-  #end(reason: string): void {
+  /** It asks nothing more, and takes back what it has asked. */
+  over(reason: string): void {
     this.#isOver = true
     this.#asking?.end(reason)
   }

@@ -150,6 +150,7 @@ export class Pipe {
     this.#running.set(request.id, request)
     const answer = await start()
     this.#running.delete(request.id)
+    request.over('the request that asked is over')
     if (!request.isSilent || request.answers !== this.#writer) this.#answer(request, answer)
     this.#settle()
   }

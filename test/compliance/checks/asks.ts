@@ -12,18 +12,12 @@ export const ASKS: Record<string, Check> = {
     for (const field of fields) assert.match(said, field === 'email' ? /ada@example/ : /ada/i)
   },
   'asks.form-declined': async ({ site, offer }) => {
-    const peer = await site.connect({
-      answers: { ...ANSWERS, 'elicitation/create': () => ({ action: 'decline' }) },
-    })
+    const peer = await site.swayed({ ...ANSWERS, 'elicitation/create': () => ({ action: 'decline' }) })
     assert.match(shown(await succeeds(peer, needed(offer.form))), /decline/)
-    await peer.close()
   },
   'asks.form-cancelled': async ({ site, offer }) => {
-    const peer = await site.connect({
-      answers: { ...ANSWERS, 'elicitation/create': () => ({ action: 'cancel' }) },
-    })
+    const peer = await site.swayed({ ...ANSWERS, 'elicitation/create': () => ({ action: 'cancel' }) })
     assert.match(shown(await succeeds(peer, needed(offer.form))), /cancel/)
-    await peer.close()
   },
   'asks.form-schema': async ({ site, offer }) => {
     let asked: Json = {}
@@ -31,7 +25,7 @@ export const ASKS: Record<string, Check> = {
       asked = params
       return { action: 'accept', content: {} }
     }
-    const peer = await site.connect({ answers: { ...ANSWERS, 'elicitation/create': elicit } })
+    const peer = await site.swayed({ ...ANSWERS, 'elicitation/create': elicit })
     await succeeds(peer, needed(offer.defaults))
     const defaults = shown(asked['requestedSchema'])
     for (const kept of ['"default":"John Doe"', '"default":30', '"default":95.5', '"default":true'])
@@ -40,7 +34,6 @@ export const ASKS: Record<string, Check> = {
     const enums = shown(asked['requestedSchema'])
     for (const kept of ['"enum"', '"oneOf"', '"enumNames"', '"anyOf"', '"minItems":1', '"title"'])
       assert.ok(enums.includes(kept), `${kept} is gone`)
-    await peer.close()
   },
   'asks.url': async ({ site, offer }) => {
     let asked: Json = {}
@@ -48,11 +41,10 @@ export const ASKS: Record<string, Check> = {
       asked = params
       return { action: 'accept' }
     }
-    const peer = await site.connect({ answers: { ...ANSWERS, 'elicitation/create': elicit } })
+    const peer = await site.swayed({ ...ANSWERS, 'elicitation/create': elicit })
     await succeeds(peer, needed(offer.url))
     assert.equal(asked['mode'], 'url')
     assert.equal(asked['url'], 'https://example.com/sign-in')
-    await peer.close()
   },
   'asks.sampling': async ({ peer, offer }) => void (await succeeds(peer, needed(offer.sampling))),
   'asks.sampling-tools': async ({ peer, offer }) => void (await succeeds(peer, needed(offer.samplingTools))),
@@ -69,53 +61,46 @@ export const ASKS: Record<string, Check> = {
       action: 'accept',
       content: { username: String(message), email: 'a@b.c' },
     })
-    const peer = await site.connect({ answers: { ...ANSWERS, 'elicitation/create': echo } })
+    const peer = await site.swayed({ ...ANSWERS, 'elicitation/create': echo })
     const messages = Array.from({ length: 8 }, (_, index) => `question-${index}`)
     const results = await Promise.all(messages.map(message => succeeds(peer, formWith(message))))
     for (const [index, result] of results.entries())
       assert.match(shown(result), new RegExp(`question-${index}\\b`))
-    await peer.close()
   },
-  'asks.own-client': async ({ site, offer }) => {
+  'asks.own-client': async ({ site, peer, offer }) => {
     const formWith = needed(offer.formWith)
     const named = (username: string) => ({
       ...ANSWERS,
       'elicitation/create': () => ({ action: 'accept', content: { username, email: 'a@b.c' } }),
     })
-    const [one, two] = await Promise.all([
-      site.connect({ answers: named('first') }),
-      site.connect({ answers: named('second') }),
-    ])
+    const [one, two] = [peer, await site.swayed(named('second'))]
     const calls = Array.from({ length: 3 }, (_, index) => formWith(`q${index}`))
     const [firsts, seconds] = await Promise.all(
       [one, two].map(peer => Promise.all(calls.map(tool => succeeds(peer, tool)))),
     )
-    for (const result of firsts ?? []) assert.match(shown(result), /first/)
+    for (const result of firsts ?? []) assert.match(shown(result), /ada@example/)
     for (const result of seconds ?? []) assert.match(shown(result), /second/)
-    await Promise.all([one.close(), two.close()])
   },
   'asks.undeclared': async ({ site, offer, clientEra }) => {
-    const peer = await site.connect({})
+    const peer = await site.quiet()
     const outcome = await call(peer, needed(offer.undeclared)).then(
       result => (result['isError'] === true ? 'isError' : shown(result)),
-      (error: { code?: unknown }) => error.code,
+      (error: unknown) => (error as { code?: unknown }).code,
     )
     const allowed = clientEra === 'modern' ? [-32021, 'isError'] : ['isError', -32021, -32603, -32602, -32600]
     assert.ok(allowed.includes(outcome as never), `it ended with ${String(outcome)}`)
     await succeeds(peer, offer.text)
-    await peer.close()
   },
   'asks.refused': async ({ site, offer }) => {
     const fail = () => {
       throw Object.assign(new Error('the user is away'), { code: -32000 })
     }
-    const peer = await site.connect({ answers: { ...ANSWERS, 'sampling/createMessage': fail } })
+    const peer = await site.swayed({ ...ANSWERS, 'sampling/createMessage': fail })
     const outcome = await call(peer, needed(offer.sampling)).then(
       result => result['isError'] === true,
       () => true,
     )
     assert.ok(outcome, 'the call succeeded without an answer')
     await succeeds(peer, offer.text)
-    await peer.close()
   },
 }

@@ -50,7 +50,7 @@ export const BASICS: Record<string, Check> = {
     // SDK v1 servers put it into the result.
     const outcome = await answer.then(
       result => (result['isError'] === true ? -32602 : 0),
-      (error: { code: number }) => error.code,
+      (error: unknown) => (error as { code: number }).code,
     )
     assert.equal(outcome, -32602)
   },
@@ -69,7 +69,7 @@ export const BASICS: Record<string, Check> = {
     const { name, arguments: args = {} } = offer.invalid
     const outcome = await peer.request('tools/call', { name, arguments: args }).then(
       result => result['isError'] === true,
-      (error: { code: number }) => error.code === -32602,
+      (error: unknown) => (error as { code: number }).code === -32602,
     )
     assert.ok(outcome, 'wrong arguments were taken')
   },

@@ -1,7 +1,7 @@
 import { FIXTURE, FIXTURE_V2, PUBLISHED } from './offers.ts'
 import type { Offer } from './offers.ts'
 import { connectOurs } from './ours.ts'
-import type { Era, Identity, Peer, Place } from './peer.ts'
+import type { Answers, Era, Identity, Json, Peer, Place } from './peer.ts'
 import { connectSdkV1 } from './sdk-v1.ts'
 import { connectSdkV2 } from './sdk-v2.ts'
 import { everythingFixture, gatewayBefore, publishedServer, sdkV1Fixture } from './servers.ts'
@@ -124,6 +124,9 @@ export class Site {
   readonly cell: Cell
   readonly #running: Running
   readonly #peers: Peer[] = []
+  #overrides: Answers = {}
+  #quiet: Promise<Peer> | undefined
+  #swayed: Promise<Peer> | undefined
 
   constructor(cell: Cell, running: Running) {
     this.cell = cell
@@ -135,6 +138,24 @@ export class Site {
     const peer = await CLIENTS[this.cell.client].connect(this.#running.place, identity)
     this.#peers.push(peer)
     return peer
+  }
+
+  /** The client that declares nothing and answers nothing; checks share it, since each is a process on stdio. */
+  quiet(): Promise<Peer> {
+    this.#quiet ??= this.connect({})
+    return this.#quiet
+  }
+
+  /** The client that answers as the last caller said. */
+  swayed(answers: Answers): Promise<Peer> {
+    this.#overrides = answers
+    const methods = ['elicitation/create', 'sampling/createMessage', 'roots/list']
+    const delegating = methods.map(method => [
+      method,
+      (params: Json) => this.#overrides[method]?.(params) ?? {},
+    ])
+    this.#swayed ??= this.connect({ answers: Object.fromEntries(delegating) as Answers })
+    return this.#swayed
   }
 
   async close(): Promise<void> {

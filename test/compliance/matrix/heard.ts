@@ -10,7 +10,7 @@ interface Waiter {
 
 /** Keeps what was heard and wakes who waits for it. */
 export class Ear implements Heard {
-  readonly #heard: { method: string; params: Json }[] = []
+  #heard: { method: string; params: Json }[] = []
   #waiters: Waiter[] = []
 
   hear(method: string, params: Json = {}): void {
@@ -22,6 +22,10 @@ export class Ear implements Heard {
 
   all(method: string): readonly Json[] {
     return this.#heard.filter(each => each.method === method).map(({ params }) => params)
+  }
+
+  forget(method: string): void {
+    this.#heard = this.#heard.filter(each => each.method !== method)
   }
 
   next(method: string, fits: (params: Json) => boolean = () => true): Promise<Json> {

@@ -5,7 +5,6 @@ import { capabilitiesOf } from './peer.ts'
 import type { Around, Identity, Interest, Json, Peer, Place } from './peer.ts'
 import { upstreamAt } from './servers.ts'
 import { Wire } from './wire.ts'
-import type { WireError } from './wire.ts'
 
 const VERSION = '2026-07-28'
 const META = {
@@ -115,5 +114,3 @@ class Speaker {
     return { ...params, _meta: { ...(params['_meta'] as Json | undefined), ...own } }
   }
 }
-
-export type { WireError }

@@ -28,6 +28,8 @@ export interface Around {
 /** Notifications a client heard outside of its own requests' progress, oldest first. */
 export interface Heard {
   all(method: string): readonly Json[]
+  /** Forgets what was heard of it. */
+  forget(method: string): void
   /** Resolves with the first that fits, past or to come, and rejects after a while. */
   next(method: string, fits?: (params: Json) => boolean): Promise<Json>
 }

@@ -96,7 +96,9 @@ function transportTo(place: Place): Transport {
   if (place.transport === 'stdio')
     return new StdioClientTransport({ command: place.command, args: [...place.args], stderr: 'ignore' })
   const url = new URL(place.url)
-  return place.transport === 'sse' ? new SSEClientTransport(url) : (new StreamableHTTPClientTransport(url) as Transport)
+  return place.transport === 'sse'
+    ? new SSEClientTransport(url)
+    : (new StreamableHTTPClientTransport(url) as Transport)
 }
 
 function versionOf(transport: Transport): string {

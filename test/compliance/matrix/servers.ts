@@ -107,7 +107,7 @@ async function announced(args: string[], member: string, transport: 'http' | 'ss
 }
 
 function listening(line: string): string | undefined {
-  return textIn(line, 'msg') === 'listening' ? textIn(line, 'url') : undefined
+  return textIn(line, 'message') === 'listening' ? textIn(line, 'url') : undefined
 }
 
 function textIn(line: string, member: string): string | undefined {

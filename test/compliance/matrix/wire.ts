@@ -11,12 +11,18 @@ export interface Pipe {
   close(): Promise<void>
 }
 
+interface WireFailure {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
 /** What a request rejects with when the answer is an error. */
 export class WireError extends Error {
   readonly code: number
   readonly data: unknown
 
-  constructor({ code, message, data }: { code: number; message: string; data?: unknown }) {
+  constructor({ code, message, data }: WireFailure) {
     super(message)
     this.code = code
     this.data = data
@@ -56,7 +62,7 @@ export class Wire {
         deed()
       }
       const settle = ({ error, result }: Json) =>
-        end(() => (error ? reject(new WireError(error as WireError)) : resolve(result as Json)))
+        end(() => (error ? reject(new WireError(error as WireFailure)) : resolve(result as Json)))
       const cancel = () => {
         this.#send({ method: 'notifications/cancelled', params: { requestId: id } })
         end(() => reject(new Error('cancelled')))
