@@ -153,7 +153,11 @@ export class ClientLane {
 
   /** A session has ended: what only it wanted is let go. */
   forget(session: Session): void {
-    for (const uri of this.#held.keys()) this.release(uri, session)
+    for (const uri of this.#held.keys()) {
+      const owner = this.release(uri, session)
+      if (owner !== undefined)
+        void askOwner('resources/unsubscribe', owner, this.#graph, session).catch(() => undefined)
+    }
   }
 
   #updated(upstream: string, notification: Notification): void {

@@ -23,8 +23,6 @@ export const RPC = {
   legacyNoResource: -32002,
   /** 2025-11-25 only: the user must open a URL first. */
   legacyUrlElicitation: -32042,
-  /** 2025-11-25: the user must visit a URL first. */
-  urlElicitationRequired: -32042,
 } as const
 
 export function rpcError(code: number, message: string, data?: unknown): RpcError {

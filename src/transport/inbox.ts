@@ -43,7 +43,7 @@ export class Inbox {
 
   /** Remembers what an answer makes us expect. */
   answered(answer: Answer, exchange: Exchange): void {
-    if ('error' in answer && answer.error.code === RPC.urlElicitationRequired)
+    if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation)
       this.#elicitations.noteAll(answer.error.data, exchange)
   }
 

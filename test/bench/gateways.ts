@@ -37,6 +37,10 @@ export class Configs {
   readonly #root = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   #count = 0
 
+  constructor() {
+    process.once('exit', () => this.remove())
+  }
+
   /** Writes the configuration; returns its path. JSON is YAML. */
   write(spec: GatewaySpec): string {
     const file = join(this.#root, `gateway-${++this.#count}.yaml`)

@@ -5,6 +5,7 @@
 //   --no-write          leave COMPLIANCE.md alone
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
+import { format } from 'prettier'
 import { verdictOf, readKnownFailures } from './known-failures.ts'
 import { allCells, nameOf } from './matrix/cells.ts'
 import { documentOf, failuresOf, tableOf } from './report.ts'
@@ -31,7 +32,7 @@ console.log(failuresOf(reports))
 console.log(verdict.text)
 if (values.write && isWhole) {
   const file = new URL('../../COMPLIANCE.md', import.meta.url)
-  await writeFile(file, documentOf(reports, verdict))
+  await writeFile(file, await format(documentOf(reports, verdict), { parser: 'markdown', printWidth: 110 }))
 }
 process.exit(verdict.ok ? 0 : 1)
 

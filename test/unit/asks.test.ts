@@ -105,6 +105,10 @@ describe('a modern client in front of a legacy server that asks', () => {
     assert.deepEqual(again.result?.inputRequests, first.result?.inputRequests)
     assert.notEqual(again.result?.requestState, first.result?.requestState)
   })
+})
+
+describe('a retry of a parked call', () => {
+  const asking: Serve = async ({ exchange }) => said(await exchange.ask(ASK))
 
   test('cannot use a state twice, for another call, or a forged one', async t => {
     const { client } = await setting(t, asking, 'legacy')

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { linesOf } from './config/temp.ts'
 
 const MS = 100
-const TRIES = 5
+const TRIES = 12
 
 const aliasBomb = (levels: number) =>
   [

@@ -69,7 +69,7 @@ async function request(
   }
   const typed = raw === true ? undefined : TYPED[method]
   if (typed) return (await typed(client, params as never, options)) as Json
-  return client.request({ method, params } as never, z.looseObject({}), options)
+  return client.request({ method, params }, z.looseObject({}), options)
 }
 
 type Typed = (client: Client, params: never, options: object) => Promise<object>
@@ -96,9 +96,7 @@ function transportTo(place: Place): Transport {
   if (place.transport === 'stdio')
     return new StdioClientTransport({ command: place.command, args: [...place.args], stderr: 'ignore' })
   const url = new URL(place.url)
-  return place.transport === 'sse'
-    ? new SSEClientTransport(url)
-    : (new StreamableHTTPClientTransport(url) as Transport)
+  return place.transport === 'sse' ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url)
 }
 
 function versionOf(transport: Transport): string {

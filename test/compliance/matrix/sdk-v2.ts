@@ -70,8 +70,7 @@ async function request(
   }
   const typed = raw === true ? undefined : TYPED[method]
   if (typed) return (await typed(client, params as never, options)) as Json
-  if (LISTS.has(method) && raw !== true)
-    return (await client.request({ method, params } as never, options)) as Json
+  if (LISTS.has(method) && raw !== true) return await client.request({ method, params } as never, options)
   return client.request({ method, params }, z.looseObject({}), options)
 }
 
