@@ -8,7 +8,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { testGateway, type TestGateway } from '../../src/testing/gateway.ts'
+import { closeAfter, testGateway, type TestGateway } from '../../src/testing/gateway.ts'
 import { startChild, type Child } from '../peers/child.ts'
 
 const EVERYTHING = join(
@@ -76,8 +76,8 @@ test('every upstream is reached, in the newest era that its way allows', () => {
 
 for (const [name, transport] of Object.entries(TRANSPORTS)) {
   describe(`an SDK v1 client over ${name}`, () => {
-    test('lists and calls through one gateway', async () => {
-      await using client = await connect(transport(inner))
+    test('lists and calls through one gateway', async t => {
+      const client = closeAfter(t, await connect(transport(inner)))
       const { tools } = await client.listTools()
 
       assert.equal(tools.filter(tool => tool.name.endsWith('echo')).length, 3)
@@ -85,15 +85,15 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
         assert.deepEqual(await client.echo(tool), [{ type: 'text', text: 'Echo: é\u2028\n' }])
     })
 
-    test('lists and calls through two', async () => {
-      await using client = await connect(transport(outer))
+    test('lists and calls through two', async t => {
+      const client = closeAfter(t, await connect(transport(outer)))
 
       for (const tool of ['sse__echo', 'ws__echo', 'http__local__echo'])
         assert.deepEqual(await client.echo(tool), [{ type: 'text', text: 'Echo: é\u2028\n' }])
     })
 
-    test('is asked in the middle of a call', async () => {
-      await using client = await connect(transport(inner))
+    test('is asked in the middle of a call', async t => {
+      const client = closeAfter(t, await connect(transport(inner)))
 
       const result = await client.callTool({
         name: 'local__trigger-sampling-request',
@@ -103,8 +103,8 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
       assert.match(JSON.stringify(result.content), /sampled by the client/)
     })
 
-    test('hears of progress', async () => {
-      await using client = await connect(transport(outer))
+    test('hears of progress', async t => {
+      const client = closeAfter(t, await connect(transport(outer)))
       const heard: number[] = []
 
       await client.callTool(
