@@ -8,7 +8,7 @@ import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { closeAfter, testGateway, type TestGateway } from '../../src/testing/gateway.ts'
+import { closeAfter, testGateway, type TestGateway } from '../../src/testing/index.ts'
 import { startChild, type Child } from '../peers/child.ts'
 
 const EVERYTHING = join(
