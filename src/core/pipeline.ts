@@ -1,6 +1,5 @@
 import { gatewayError, GatewayError } from '../errors.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { METHODS } from '../protocol/methods.ts'
 import { converse } from './asks.ts'
 import { RoadCall, type RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
@@ -76,9 +75,4 @@ function failure(thrown: unknown, exchange: RoadExchange, graph: Graph): Answer 
 
 function stackOf(cause: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
-}
-
-/** Whether the gateway knows the method at all; others pass through where there is one place for them to go. */
-export function isKnown(method: string): boolean {
-  return METHODS.has(method)
 }
