@@ -1,4 +1,4 @@
-import type { Log, Notification, Payload, RpcError, UpstreamState } from './core/ports.ts'
+import type { Log, Notification, Payload, RpcError, UpstreamStatus } from './core/ports.ts'
 import type { Plugin } from './plugin.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
 import type { Kind } from './protocol/methods.ts'
@@ -13,22 +13,6 @@ export interface GatewayOptions {
   readonly log?: Log
   /** Variables that children may inherit. Default: none but what the configuration names and finds here. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-}
-
-/** A configured server, as people see it. */
-export interface UpstreamStatus {
-  readonly name: string
-  readonly type: string
-  readonly state: UpstreamState
-  readonly problem?: string
-  readonly pid?: number
-  readonly era?: string
-  readonly version?: string
-  readonly server?: { readonly name: string; readonly version: string }
-  /** How often it sent what could not be given to anybody, by what it was; absent when it never did. */
-  readonly dropped?: Readonly<Record<string, number>>
-  /** How many things of each kind it offers, once listed. */
-  readonly offers?: Readonly<Partial<Record<Kind, number>>>
 }
 
 /** One name that clients see, and who owns it. */
@@ -100,3 +84,5 @@ export class RpcFailure extends Error {
     this.error = error
   }
 }
+
+export type { UpstreamStatus }

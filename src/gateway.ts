@@ -93,8 +93,9 @@ export class Gateway {
 
   /** The configured servers by name, to watch, start, stop and restart each. */
   get upstreams(): ReadonlyMap<string, UpstreamHandle> {
-    const nodes = [...this.#generation.graph.upstreams.values()]
-    return new Map(nodes.map(({ upstream }) => [upstream.name, handleOf(upstream)]))
+    const { graph } = this.#generation
+    const nodes = [...graph.upstreams.values()]
+    return new Map(nodes.map(({ upstream }) => [upstream.name, handleOf(upstream, graph)]))
   }
 
   /**

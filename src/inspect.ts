@@ -26,7 +26,7 @@ export async function inspect(
       url === undefined ? { name, type } : { name, type, url },
     ),
     upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
-      ...statusOf(upstream),
+      ...statusOf(upstream, graph),
       offers: counts(upstream.name, entries),
     })),
     plugins: plugins.map(({ plugin, from }) => ({ name: plugin.name, from })),
@@ -90,8 +90,12 @@ function hookOrder(graph: Graph): Inspection['hooks'] {
 }
 
 /** One upstream as people see it. */
-export function statusOf(upstream: Upstream): UpstreamStatus {
-  const { name, spec, state, problem, pid, server, dropped } = upstream
+export function statusOf(upstream: Upstream, { hooks }: Graph): UpstreamStatus {
+  const status = ownStatus(upstream)
+  return hooks.runner('status')?.(status, upstream) ?? status
+}
+
+function ownStatus({ name, spec, state, problem, pid, server, dropped, runtime }: Upstream): UpstreamStatus {
   return {
     name,
     type: spec.type,
@@ -99,6 +103,7 @@ export function statusOf(upstream: Upstream): UpstreamStatus {
     ...(problem === undefined ? {} : { problem }),
     ...(pid === undefined ? {} : { pid }),
     ...(dropped === undefined ? {} : { dropped }),
+    ...(runtime === undefined ? {} : { runtime }),
     ...(server === undefined
       ? {}
       : {
@@ -110,10 +115,10 @@ export function statusOf(upstream: Upstream): UpstreamStatus {
 }
 
 /** One upstream to hold on to. */
-export function handleOf(upstream: Upstream): UpstreamHandle {
+export function handleOf(upstream: Upstream, graph: Graph): UpstreamHandle {
   return {
     name: upstream.name,
-    status: () => statusOf(upstream),
+    status: () => statusOf(upstream, graph),
     start: () => upstream.start(),
     stop: () => upstream.stop(),
     async restart() {

@@ -2,6 +2,7 @@ import type { Config, ListenerConfig, UpstreamConfig } from '../config/config.ge
 import type { JsonObject, RpcId } from '../protocol/jsonrpc.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Payload } from '../protocol/payload.ts'
+import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
 
 /** What came of an exchange: refusing is a value, and so is a server's wish for input. */
@@ -112,6 +113,43 @@ export interface ServerSide {
   readonly instructions: string | undefined
 }
 
+/** How an upstream does at this moment. Times are milliseconds since 1970. */
+export interface UpstreamRuntime {
+  /** Its live processes or connections; more than one where it has a pool, replicas, or isolation. */
+  readonly instances: readonly {
+    readonly pid?: number
+    readonly startedAt: number
+    readonly inFlight: number
+  }[]
+  /** How often it was started again since the gateway began. */
+  readonly restarts: number
+  /** Calls under way, over all instances. */
+  readonly inFlight: number
+  /** The last failure, as one line for people; kept after recovery. */
+  readonly lastError?: string
+  readonly lastErrorAt?: number
+}
+
+/** A configured server, as people see it. */
+export interface UpstreamStatus {
+  readonly name: string
+  readonly type: string
+  readonly state: UpstreamState
+  readonly problem?: string
+  readonly pid?: number
+  readonly era?: string
+  readonly version?: string
+  readonly server?: { readonly name: string; readonly version: string }
+  /** How often it sent what could not be given to anybody, by what it was; absent when it never did. */
+  readonly dropped?: Readonly<Record<string, number>>
+  /** What is known of its processes or connections and its load; absent where nothing runs. */
+  readonly runtime?: UpstreamRuntime
+  /** How many things of each kind it offers, once listed. */
+  readonly offers?: Readonly<Partial<Record<Kind, number>>>
+  /** What plugins add by the `status` hook, each under a key of its own. */
+  readonly [added: string]: unknown
+}
+
 /** A configured server. */
 export interface Upstream {
   readonly name: string
@@ -124,6 +162,8 @@ export interface Upstream {
   readonly pid: number | undefined
   /** How often it sent what could not be given to anybody, by what it was. */
   readonly dropped?: Readonly<Record<string, number>> | undefined
+  /** What is known of its processes or connections and its load. */
+  readonly runtime?: UpstreamRuntime | undefined
   dispatch: Dispatch
   /** A client's conversation is over: what was kept for it may go. */
   sessionEnded?(session: Session): void

@@ -4,6 +4,7 @@ import type {
   Call,
   Dispatch,
   Exchange,
+  JsonObject,
   Listener,
   ListenerConfig,
   ListenerContext,
@@ -14,6 +15,7 @@ import type {
   UpstreamConfig,
   UpstreamContext,
   UpstreamState,
+  UpstreamStatus,
 } from '../core/ports.ts'
 import type { CatalogEntry, CatalogView } from '../core/catalog-entry.ts'
 
@@ -46,6 +48,8 @@ export interface HookTaps {
   notification: (notification: Notification, context: NotificationContext) => 'drop' | Undecided
   clientRequest: (ask: Ask, exchange: Exchange) => MaybePromise<Answer | Undecided>
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
+  status: (status: UpstreamStatus, upstream: Upstream) => UpstreamStatus | Undecided
+  control: (params: JsonObject) => MaybePromise<JsonObject | Undecided>
 }
 
 export type HookName = keyof HookTaps
@@ -80,6 +84,8 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   clientRequest: { kind: 'asyncBail', by: 'method' },
   sessionEnd: { kind: 'sync', mirrored: true, safe: true },
   upstreamState: { kind: 'sync', safe: true },
+  status: { kind: 'syncWaterfall' },
+  control: { kind: 'asyncBail', by: 'key' },
   close: { kind: 'async', mirrored: true, safe: true },
 }
 

@@ -47,6 +47,7 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   route: ['a'],
   session: ['a'],
   upstreamState: ['a', 'b', 'c'],
+  control: ['a'],
 }
 
 /** Collects the taps of one hook and compiles them, once per selection, into one function. */
