@@ -34,7 +34,8 @@ export class View {
   readonly entries: readonly CatalogEntry[]
   readonly withheld: readonly Withheld[]
   readonly #index = new Map<string, CatalogEntry>()
-  readonly #byOriginal = new Map<string, CatalogEntry>()
+  /** By upstream, then by the name it has there. */
+  readonly #byOriginal = new Map<string, Map<string, CatalogEntry>>()
   readonly #mirrors = new Map<CatalogEntry, readonly ParamHeader[] | undefined>()
   readonly #pages = new Map<string, Payload>()
   #unfit: readonly CatalogEntry[] | undefined
@@ -51,7 +52,7 @@ export class View {
         continue
       }
       this.#index.set(entry.exposed, entry)
-      this.#byOriginal.set(JSON.stringify([entry.upstream, entry.original]), entry)
+      this.#indexOriginal(entry)
     }
     this.entries = [...this.#index.values()]
     this.withheld = withheld
@@ -62,7 +63,13 @@ export class View {
   }
 
   findOriginal(upstream: string, original: string): CatalogEntry | undefined {
-    return this.#byOriginal.get(JSON.stringify([upstream, original]))
+    return this.#byOriginal.get(upstream)?.get(original)
+  }
+
+  #indexOriginal(entry: CatalogEntry): void {
+    const names = this.#byOriginal.get(entry.upstream)
+    if (names === undefined) this.#byOriginal.set(entry.upstream, new Map([[entry.original, entry]]))
+    else names.set(entry.original, entry)
   }
 
   /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { Envelope } from './envelope.ts'
 import { keyText } from './members.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
@@ -36,8 +37,6 @@ export interface Malformed {
 }
 export type Message = RpcRequest | RpcNotification | RpcResponse | Malformed
 
-type Span = readonly [start: number, end: number]
-
 /**
  * Reads one JSON-RPC message under the strict envelope: UTF-8, one object, depth ≤ 64, no envelope key twice,
  * `"jsonrpc": "2.0"`, an id that is a string or a number. A result stays bytes.
@@ -45,7 +44,7 @@ type Span = readonly [start: number, end: number]
 export function parseMessage(bytes: Buffer, era?: Era): Message {
   if (!isUtf8(bytes)) return malformed(RPC.parse, 'Parse error: the text is not UTF-8')
   try {
-    return interpret(bytes, spansOf(bytes), era)
+    return interpret(bytes, era)
   } catch (error) {
     if (error instanceof ScanError)
       return malformed(
@@ -54,6 +53,8 @@ export function parseMessage(bytes: Buffer, era?: Era): Message {
       )
     if (error instanceof SyntaxError) return malformed(RPC.parse, 'Parse error: the text is not JSON')
     throw error
+  } finally {
+    envelope.clear()
   }
 }
 
@@ -94,67 +95,46 @@ function encodeId(id: RpcId): string {
   return typeof id === 'number' ? String(id) : JSON.stringify(id)
 }
 
-const ENVELOPE = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error'])
+/** Of the message that is being read. */
+const envelope = new Envelope()
 
-function spansOf(bytes: Buffer): Map<string, Span> {
-  const spans = new Map<string, Span>()
-  scanObject(bytes, 0, bytes.length, (keyStart, keyEnd, start, end) => {
-    const key = keyText(bytes, keyStart, keyEnd)
-    if (!ENVELOPE.has(key)) return
-    if (spans.has(key)) throw new ScanError(`"${key}" stands twice in the envelope`)
-    spans.set(key, [start, end])
-  })
-  return spans
-}
-
-function interpret(bytes: Buffer, spans: Map<string, Span>, era: Era | undefined): Message {
-  const id = readId(bytes, spans.get('id'))
+function interpret(bytes: Buffer, era: Era | undefined): Message {
+  envelope.scan(bytes)
+  const id = readId()
   const known = id ?? null
-  if (read(bytes, spans.get('jsonrpc')) !== '2.0')
+  if (!envelope.isVersion2())
     return malformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', known)
-  if (spans.has('method')) return interpretCall(bytes, spans, id)
-  return interpretResponse(bytes, spans, known, era)
+  return envelope.has('method') ? interpretCall(bytes, id) : interpretResponse(bytes, known, era)
 }
 
-function interpretCall(bytes: Buffer, spans: Map<string, Span>, id: RpcId | null | undefined): Message {
-  // The whole text is parsed, so that what lies outside the spans is proven to be JSON too.
+function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
+  // The whole text is parsed, so that what lies outside the envelope is proven to be JSON too.
   const { method, params } = JSON.parse(bytes.toString('utf8')) as { method: unknown; params: unknown }
   const known = id ?? null
-  if (spans.has('result') || spans.has('error'))
+  if (envelope.has('result') || envelope.has('error'))
     return malformed(RPC.invalidRequest, 'Invalid request: both a call and a response', known)
   if (typeof method !== 'string')
     return malformed(RPC.invalidRequest, 'Invalid request: "method" must be a string', known)
   if (params !== undefined && !isObject(params))
     return malformed(RPC.invalidRequest, 'Invalid request: "params" must be an object', known)
-  if (!spans.has('id')) return { kind: 'notification', method, params }
+  if (!envelope.has('id')) return { kind: 'notification', method, params }
   if (id === null || id === undefined)
     return malformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
   return { kind: 'request', id, method, params }
 }
 
-function interpretResponse(
-  bytes: Buffer,
-  spans: Map<string, Span>,
-  id: RpcId | null,
-  era: Era | undefined,
-): Message {
-  const result = spans.get('result')
-  const error = spans.get('error')
-  if ((result === undefined) === (error === undefined)) {
+function interpretResponse(bytes: Buffer, id: RpcId | null, era: Era | undefined): Message {
+  const start = envelope.start('result')
+  const hasError = envelope.has('error')
+  if (start >= 0 === hasError)
     return malformed(RPC.invalidRequest, 'Invalid request: neither a call nor a response', id)
+  if (hasError) {
+    const error = asError(envelope.value('error'))
+    return { kind: 'response', id, result: undefined, resultType: undefined, error }
   }
-  if (error !== undefined)
-    return {
-      kind: 'response',
-      id,
-      result: undefined,
-      resultType: undefined,
-      error: asError(read(bytes, error)),
-    }
-  const [start, end] = result as Span
   if (bytes[start] !== 0x7b)
     return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
-  const slice = bytes.subarray(start, end)
+  const slice = bytes.subarray(start, envelope.end('result'))
   const resultType = era === 'legacy' ? undefined : resultTypeOf(slice)
   return { kind: 'response', id, result: Payload.raw(slice, era), resultType, error: undefined }
 }
@@ -165,27 +145,21 @@ function resultTypeOf(result: Buffer): string | undefined {
   if (!result.includes(RESULT_TYPE)) return undefined
   let found: unknown
   scanObject(result, 0, result.length, (keyStart, keyEnd, start, end) => {
-    if (keyText(result, keyStart, keyEnd) === 'resultType') found = read(result, [start, end])
+    if (keyText(result, keyStart, keyEnd) === 'resultType')
+      found = JSON.parse(result.toString('utf8', start, end))
   })
   return typeof found === 'string' ? found : undefined
 }
 
-function readId(bytes: Buffer, span: Span | undefined): RpcId | null | undefined {
-  const id = read(bytes, span)
-  return typeof id === 'string' || (typeof id === 'number' && isExact(id))
-    ? id
-    : id === null
-      ? null
-      : undefined
+function readId(): RpcId | null | undefined {
+  const id = envelope.id()
+  if (typeof id === 'string' || (typeof id === 'number' && isExact(id))) return id
+  return id === null ? null : undefined
 }
 
 /** A whole number that JavaScript would change cannot be given back as it came. */
 function isExact(id: number): boolean {
   return Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id))
-}
-
-function read(bytes: Buffer, span: Span | undefined): unknown {
-  return span === undefined ? undefined : (JSON.parse(bytes.toString('utf8', span[0], span[1])) as unknown)
 }
 
 function asError(value: unknown): RpcError {

@@ -9,7 +9,9 @@ const META = {
 }
 
 /** Ids have seven digits, so that all requests of a kind are equally long. */
-let lastId = 1_000_000
+const FIRST_ID = 1_000_000
+const LAST_ID = 9_999_999
+let lastId = FIRST_ID
 
 /** The body of a request, in two halves with the id between them. */
 export function requestText({ era, method, tool }: Ask): readonly [string, string] {
@@ -42,7 +44,7 @@ export class Calls {
   /** The id of the next request; undefined when time is up. */
   next(): number | undefined {
     if (this.#isOver) return undefined
-    const id = ++lastId
+    const id = lastId === LAST_ID ? (lastId = FIRST_ID) : ++lastId
     this.#started.set(id, performance.now())
     return id
   }
