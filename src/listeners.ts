@@ -5,6 +5,7 @@ import type { LoadedConfig } from './config/index.ts'
 
 interface Open {
   readonly spec: ListenerConfig
+  readonly authenticates: boolean
   readonly listener: Listener
 }
 
@@ -24,8 +25,11 @@ export class Listeners {
   /** Opens, keeps and closes, so that what listens is what the configuration says. On an error the rest stays as it was. */
   async become(loaded: LoadedConfig, hooks: Hooks, graceMs: number): Promise<void> {
     const wanted = loaded.config.listeners
-    for (const [name, { spec, listener }] of this.#open) {
-      if (JSON.stringify(wanted[name]) === JSON.stringify(spec)) continue
+    const authenticates = asksWho(hooks)
+    for (const [name, { listener, ...open }] of this.#open) {
+      // What may be open to all depends on it.
+      const isSame = open.authenticates === authenticates
+      if (isSame && JSON.stringify(wanted[name]) === JSON.stringify(open.spec)) continue
       this.#open.delete(name)
       await listener.stop(graceMs)
     }
@@ -33,7 +37,7 @@ export class Listeners {
       if (this.#open.has(name)) continue
       const listener = this.#create(name, spec, hooks)
       await listener.start()
-      this.#open.set(name, { spec, listener })
+      this.#open.set(name, { spec, authenticates, listener })
     }
   }
 
@@ -49,6 +53,7 @@ export class Listeners {
       log,
       clock: this.#context.clock,
       gate: this.#context.gate,
+      authenticates: asksWho(hooks),
     })
     if (listener !== undefined && listener !== null) return listener
     throw gatewayError('GW_LISTEN', {
@@ -57,4 +62,8 @@ export class Listeners {
       why: `no plugin makes listeners of type "${spec.type}"`,
     })
   }
+}
+
+function asksWho(hooks: Hooks): boolean {
+  return hooks.runner('authenticate') !== undefined
 }

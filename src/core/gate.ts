@@ -1,19 +1,28 @@
-import { gatewayError } from '../errors.ts'
+import { gatewayError, reasonOf } from '../errors.ts'
+import type { HookTaps } from '../hooks/kinds.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { travel } from './pipeline.ts'
 import type {
   Answer,
+  Credentials,
   Gate,
+  HttpReply,
+  HttpRequest,
   Inbound,
   Notification,
+  Principal,
   Readiness,
+  Refusal,
   Running,
   Session,
   SessionInit,
 } from './ports.ts'
+import { ANONYMOUS } from './principal.ts'
 import { RoadSession } from './session.ts'
+
+type Found = ReturnType<HookTaps['authenticate']>
 
 /** Sessions that can be told something unasked. */
 const MAX_SESSIONS = 100_000
@@ -47,6 +56,28 @@ export class RoadGate implements Gate {
   /** No new sessions and requests from now on. */
   shut(): void {
     this.#isOpen = false
+  }
+
+  authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
+    const find = this.#graph.hooks.runner('authenticate')
+    return find === undefined ? ANONYMOUS : this.#identify(find(credentials))
+  }
+
+  /** Who cannot be identified because a plugin failed does not come in. */
+  async #identify(found: Found): Promise<Principal | Refusal> {
+    try {
+      return (await found) ?? ANONYMOUS
+    } catch (thrown) {
+      this.#graph.log.error('a caller could not be identified', { reason: reasonOf(thrown) })
+      return { status: 500, error: rpcError(RPC.internal, gatewayError('GW_INTERNAL').message) }
+    }
+  }
+
+  serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined {
+    const answer = this.#graph.hooks.runner('http', request.path)
+    return answer === undefined
+      ? undefined
+      : Promise.resolve(answer(request)).then(reply => reply ?? undefined)
   }
 
   async openSession(init: SessionInit): Promise<Session> {

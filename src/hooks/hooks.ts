@@ -15,7 +15,7 @@ export interface TappableMap<T> {
 
 /** The hooks as a plugin gets them. */
 export type PluginHooks = {
-  readonly [N in HookName]: N extends 'createUpstream' | 'createListener' | 'control'
+  readonly [N in HookName]: N extends 'createUpstream' | 'createListener' | 'control' | 'http'
     ? TappableMap<HookTaps[N]>
     : Tappable<HookTaps[N]>
 }

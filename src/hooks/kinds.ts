@@ -2,13 +2,18 @@ import type {
   Answer,
   Ask,
   Call,
+  Credentials,
   Dispatch,
   Exchange,
+  HttpReply,
+  HttpRequest,
   JsonObject,
   Listener,
   ListenerConfig,
   ListenerContext,
   Notification,
+  Principal,
+  Refusal,
   Route,
   Session,
   Upstream,
@@ -37,6 +42,8 @@ export interface HookTaps {
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
   ready: () => MaybePromise<void>
   close: () => MaybePromise<void>
+  authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
+  http: (request: HttpRequest) => MaybePromise<HttpReply | Undecided>
   session: (session: Session) => MaybePromise<void>
   sessionEnd: (session: Session, reason: string) => void
   request: (exchange: Exchange) => MaybePromise<Answer | Undecided>
@@ -73,6 +80,8 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   createListener: { kind: 'syncBail', by: 'key' },
   dispatch: { kind: 'syncWaterfall', mirrored: true },
   ready: { kind: 'async' },
+  authenticate: { kind: 'asyncBail' },
+  http: { kind: 'asyncBail', by: 'key' },
   session: { kind: 'async' },
   request: { kind: 'asyncBail', by: 'method' },
   route: { kind: 'syncBail', by: 'method' },

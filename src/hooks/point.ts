@@ -48,6 +48,8 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   session: ['a'],
   upstreamState: ['a', 'b', 'c'],
   control: ['a'],
+  authenticate: ['a'],
+  http: ['a'],
 }
 
 /** Collects the taps of one hook and compiles them, once per selection, into one function. */

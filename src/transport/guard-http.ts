@@ -1,13 +1,9 @@
-import { rpcError, RPC, type RpcError } from '../protocol/rpc-error.ts'
+import type { Refusal } from '../core/ports.ts'
+import { rpcError, RPC } from '../protocol/rpc-error.ts'
 import type { RequestHeaders } from './http/request-headers.ts'
 import type { HttpSettings } from './http/settings.ts'
 
-/** A request that goes no further: the status and the error that say why. */
-export interface Refusal {
-  readonly status: number
-  readonly error: RpcError
-  readonly headers?: Readonly<Record<string, string>>
-}
+export type { Refusal }
 
 const MAX_HEADERS = 100
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/

@@ -1,9 +1,8 @@
 import { PassThrough } from 'node:stream'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
-import type { ListenerContext } from '../core/ports.ts'
 import { LineSplitter } from './frames.ts'
 import { LineChannel } from './stdio/line-channel.ts'
-import { Pipe } from './stdio/pipe.ts'
+import { Pipe, type PipeContext } from './stdio/pipe.ts'
 
 /** Lines of ours are as long as they need to be. */
 const MAX_LINE = 64 * 1024 * 1024
@@ -13,11 +12,11 @@ export class InProcessTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
   onclose?: () => void
   onerror?: (error: Error) => void
-  readonly #context: ListenerContext
+  readonly #context: PipeContext
   readonly #input = new PassThrough()
   #pipe: Pipe | undefined
 
-  constructor(context: ListenerContext) {
+  constructor(context: PipeContext) {
     this.#context = context
   }
 

@@ -52,7 +52,7 @@ class HttpListener implements Listener {
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
     const { name, gate, log, clock } = context
-    const settings = httpSettings(name, spec, config)
+    const settings = httpSettings(name, spec, config, context.authenticates)
     const { idleMs } = settings
     const pipes = new Conversations()
     const sessions = new LegacySessions({

@@ -8,12 +8,13 @@ import type {
   ListenerContext,
   Log,
   Notification,
+  Principal,
   Readiness,
   Running,
   Session,
   SessionInit,
 } from '../../src/core/ports.ts'
-import type { Plugin } from '../../src/plugin.ts'
+import { ANONYMOUS, type Plugin } from '../../src/plugin.ts'
 import { Payload } from '../../src/protocol/payload.ts'
 import { rpcError } from '../../src/protocol/rpc-error.ts'
 
@@ -102,6 +103,14 @@ export class FakeGate implements Gate {
     this.notifications.push(notification)
   }
 
+  authenticate(): Principal {
+    return ANONYMOUS
+  }
+
+  serve(): undefined {
+    return undefined
+  }
+
   readiness(): Readiness {
     return this.ready
   }
@@ -183,5 +192,5 @@ export function makeListener(
   }
   void plugin.setup(api as never)
   if (make === undefined) throw new Error('the plugin taps nothing')
-  return make(spec, { name: 'main', log: quiet, clock, gate })
+  return make(spec, { name: 'main', log: quiet, clock, gate, authenticates: false })
 }

@@ -24,7 +24,7 @@ export async function serveAll(t: TestContext, spec: object = {}, clock: Clock =
     config: { listeners: { main: full } },
     hooks: { createListener: { for: () => ({ tap: (run: typeof make) => (make = run) }) } },
   } as never)
-  const listener = make?.(full, { name: 'main', log, clock, gate }) as Listener
+  const listener = make?.(full, { name: 'main', log, clock, gate, authenticates: false }) as Listener
   await listener.start()
   t.after(() => listener.stop(0))
   return { gate, listener, at: path => new URL(path, listener.url) }

@@ -3,7 +3,6 @@ import type { RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/names.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { isLegacy, LEGACY_VERSIONS } from '../../protocol/versions.ts'
-import { ANONYMOUS } from '../../plugin.ts'
 import { thrownAnswer } from '../client-answer.ts'
 import { initializeProblem, legacyClient, methodProblem } from '../client-envelope.ts'
 import { refusal, type Refusal } from '../guard-http.ts'
@@ -14,7 +13,10 @@ import type { Reply, Sink } from './reply.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
 /** The session a legacy request belongs to, or why there is none. */
-export function findSession(edge: HttpEdge, { own, passed }: RequestHeaders): LegacySession | Refusal {
+export function findSession(
+  edge: HttpEdge,
+  { caller, own, passed }: RequestHeaders,
+): LegacySession | Refusal {
   const id = own[HEADER.session]
   if (id === undefined) {
     return refusal(
@@ -23,7 +25,7 @@ export function findSession(edge: HttpEdge, { own, passed }: RequestHeaders): Le
       RPC.legacyBadRequest,
     )
   }
-  const session = edge.sessions.find(id, ANONYMOUS)
+  const session = edge.sessions.find(id, caller)
   if (session === undefined)
     return refusal(
       404,
@@ -92,7 +94,7 @@ export async function initialize(
 ): Promise<void> {
   const problem = initializeProblem(request.params)
   if (problem !== undefined) return reply.error(200, problem, request.id)
-  const owner = edge.sessions.begin(ANONYMOUS)
+  const owner = edge.sessions.begin(headers.caller)
   if (owner === undefined) {
     const full = refusal(503, 'Too many sessions; try again later', RPC.internal)
     return reply.refuse({ ...full, headers: { 'retry-after': '30' } }, request.id)
@@ -116,7 +118,12 @@ async function open(
 ): Promise<boolean> {
   try {
     const client = legacyClient(request.params)
-    owner.session = await openSession(edge, client, owner.id, notification => owner.notify(notification))
+    owner.session = await openSession(edge, {
+      client,
+      principal: owner.principal,
+      id: owner.id,
+      notify: notification => owner.notify(notification),
+    })
     edge.sessions.add(owner)
     return true
   } catch (thrown) {

@@ -21,7 +21,7 @@ export class Conversations {
   begin(
     { name, gate, log, clock }: HttpEdge,
     channel: NetworkChannel,
-    options?: Pick<PipeOptions, 'isLegacyOnly'>,
+    options: Pick<PipeOptions, 'isLegacyOnly' | 'principal'>,
   ): void {
     const pipe = new Pipe({ channel, context: { name, gate, log, clock }, graceMs: 0, ...options })
     this.#open.set(pipe, this.#follow(pipe, channel))

@@ -1,5 +1,4 @@
-import type { ClientSide, Clock, Gate, Log, Notification, Session } from '../../core/ports.ts'
-import { ANONYMOUS } from '../../plugin.ts'
+import type { Clock, Gate, Log, Session, SessionInit } from '../../core/ports.ts'
 import type { InFlight } from '../in-flight.ts'
 import type { Conversations } from './conversations.ts'
 import type { SseChannel } from './sse-channel.ts'
@@ -32,12 +31,21 @@ export interface HttpEdge {
 
 const NOBODY_LISTENS = (): boolean => false
 
+/** What is known of a conversation that begins. */
+interface Beginning extends Pick<SessionInit, 'client' | 'principal'> {
+  /** Default: a number of our own. */
+  readonly id?: string
+  /** Default: nobody listens outside the request. */
+  readonly notify?: SessionInit['notify']
+}
+
 /** Opens a conversation with the core. */
-export function openSession(
-  edge: HttpEdge,
-  client: ClientSide,
-  id = `${edge.name}-${++edge.conversations}`,
-  notify: (notification: Notification) => boolean = NOBODY_LISTENS,
-): Promise<Session> {
-  return edge.gate.openSession({ id, listener: edge.name, principal: ANONYMOUS, client, notify })
+export function openSession(edge: HttpEdge, { client, principal, id, notify }: Beginning): Promise<Session> {
+  return edge.gate.openSession({
+    id: id ?? `${edge.name}-${++edge.conversations}`,
+    listener: edge.name,
+    principal,
+    client,
+    notify: notify ?? NOBODY_LISTENS,
+  })
 }

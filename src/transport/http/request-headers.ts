@@ -1,7 +1,11 @@
+import type { Principal } from '../../core/ports.ts'
+import { ANONYMOUS } from '../../plugin.ts'
 import { HEADER } from '../../protocol/names.ts'
 
-/** The headers of one request that we care for, lower case names. */
+/** The headers of one request that we care for, lower case names, and who sent them. */
 export interface RequestHeaders {
+  /** Whose the request is; nobody's until it was asked. */
+  caller: Principal
   /** For this listener only: never leaves it. */
   readonly own: Readonly<Record<string, string | undefined>>
   /** Goes with the request on its way: nothing in it identifies or authorises anyone. */
@@ -39,7 +43,7 @@ export function readHeaders(raw: readonly string[], sessionHeader: string | unde
     if (before !== undefined && !LISTS.has(name)) repeated ??= name
     into[name] = before === undefined ? (raw[at + 1] as string) : `${before}, ${raw[at + 1] as string}`
   }
-  return { own, passed, repeated }
+  return { caller: ANONYMOUS, own, passed, repeated }
 }
 
 function isPassed(name: string, sessionHeader: string | undefined): boolean {

@@ -1,7 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Principal } from '../../core/ports.ts'
+import { ANONYMOUS } from '../../plugin.ts'
 import { thrownAnswer } from '../client-answer.ts'
-import { guardRequest, refusal } from '../guard-http.ts'
+import { guardRequest, refusal, type Refusal } from '../guard-http.ts'
 import type { HttpEdge } from './edge.ts'
+import { identify, pathOf, isPromise } from './identify.ts'
+import { servePath } from './plugin-path.ts'
 import { end, get, post, type Arrival } from './endpoint.ts'
 import { swallow } from './read-body.ts'
 import { sendJson, sendNothing, sendRefusal } from './reply.ts'
@@ -45,12 +49,30 @@ export async function serveRequest(
   }
   if (headers.own.origin !== undefined) shareWith(headers.own.origin, response)
   try {
-    await route({ edge, request, response, headers })
+    const caller = callerOf(edge, request)
+    await (isPromise(caller)
+      ? caller.then(known => admit({ edge, request, response, headers }, known))
+      : admit({ edge, request, response, headers }, caller))
   } catch (thrown) {
     const { error, status } = thrownAnswer(thrown, edge.log)
     if (response.headersSent) response.destroy()
     else sendRefusal(response, { error, status })
   }
+}
+
+/** A preflight carries no credentials, and whether we live is no secret. */
+function callerOf(edge: HttpEdge, request: IncomingMessage): ReturnType<typeof identify> {
+  const isOpen = request.method === 'OPTIONS' || PROBES.has(pathOf(request.url ?? '/'))
+  return isOpen ? ANONYMOUS : identify(edge, request)
+}
+
+function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
+  if ('status' in caller) {
+    swallow(arrival.request, arrival.edge.settings.maxBody)
+    return sendRefusal(arrival.response, caller)
+  }
+  arrival.headers.caller = caller
+  return route(arrival)
 }
 
 // A reader that went away is seen by the `close` that follows.
@@ -84,18 +106,15 @@ function upgradeRequired({ request, response }: Arrival): void {
   sendRefusal(response, { ...refused, headers: { upgrade: 'websocket', connection: 'upgrade' } })
 }
 
-function pathOf(url: string): string {
-  const query = url.indexOf('?')
-  return query < 0 ? url : url.slice(0, query)
-}
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz'])
 
-function routeOther(arrival: Arrival, path: string): void {
-  if (path !== '/livez' && path !== '/readyz') return notFound(arrival)
+function routeOther(arrival: Arrival, path: string): Promise<void> | void {
+  if (!PROBES.has(path)) return servePath(arrival, path) ?? notFound(arrival)
   const { method } = arrival.request
   if (method !== 'GET' && method !== 'HEAD') return notAllowed(arrival, 'GET, HEAD')
   arrival.request.resume()
-  if (path === '/livez') sendJson(arrival.response, 200, '{"status":"alive"}')
-  else sendReadiness(arrival)
+  if (path === '/livez') return sendJson(arrival.response, 200, '{"status":"alive"}')
+  sendReadiness(arrival)
 }
 
 /** Names and states only: why something is down may tell too much. */

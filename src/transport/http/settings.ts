@@ -28,11 +28,16 @@ const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 const WILDCARDS = new Set(['0.0.0.0', '[::]'])
 
 /** @throws GatewayError when the address is reachable by others and the configuration does not say that it is meant. */
-export function httpSettings(name: string, spec: HttpListenerSpec, config: Config): HttpSettings {
+export function httpSettings(
+  name: string,
+  spec: HttpListenerSpec,
+  config: Config,
+  authenticates: boolean,
+): HttpSettings {
   const bound = inUrl(spec.host).toLowerCase()
-  if (!isLoopback(bound) && !spec.exposeWithoutAuth) {
+  if (!isLoopback(bound) && !authenticates && !spec.exposeWithoutAuth) {
     const why =
-      'others can reach that address and nothing asks who they are; set exposeWithoutAuth: true if that is meant'
+      'others can reach that address and nothing asks who they are; configure auth, or set exposeWithoutAuth: true if that is meant'
     throw gatewayError('GW_LISTEN', { listener: name, address: `${bound}:${spec.port}`, why })
   }
   const own = WILDCARDS.has(bound) ? LOOPBACK : [...LOOPBACK, bound]

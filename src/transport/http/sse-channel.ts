@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '../../core/ports.ts'
+import type { Clock, Principal } from '../../core/ports.ts'
 import { Backlog } from '../backlog.ts'
 import { frame, SSE_HEADERS } from '../sse-write.ts'
 import type { Ears } from '../stdio/channel.ts'
@@ -12,6 +12,7 @@ const KEEP_ALIVE_MS = 15_000
 export class SseChannel implements NetworkChannel {
   /** Who knows it may post. */
   readonly id = randomBytes(24).toString('base64url')
+  readonly principal: Principal
   readonly #response: ServerResponse
   readonly #clock: Clock
   readonly #backlog: Backlog
@@ -22,7 +23,8 @@ export class SseChannel implements NetworkChannel {
   #onEmpty: (() => void) | undefined
   #takeBackKeepAlive: (() => void) | undefined
 
-  constructor(response: ServerResponse, clock: Clock) {
+  constructor(response: ServerResponse, clock: Clock, principal: Principal) {
+    this.principal = principal
     this.#response = response
     this.#clock = clock
     this.#backlog = new Backlog({

@@ -1,6 +1,9 @@
+import type { Principal } from '../../core/ports.ts'
+import { principalKey } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { acceptsOf, guardBody, refusal, tooLarge } from '../guard-http.ts'
 import { conversationProblem } from './conversations.ts'
+import type { HttpEdge } from './edge.ts'
 import type { Arrival } from './endpoint.ts'
 import { readBody, swallow } from './read-body.ts'
 import { sendNothing, sendRefusal } from './reply.ts'
@@ -20,17 +23,17 @@ export function openEventStream({ edge, request, response, headers }: Arrival): 
     ? conversationProblem(edge)
     : refusal(406, 'Not acceptable: GET answers with text/event-stream')
   if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? GONE)
-  const channel = new SseChannel(response, edge.clock)
+  const channel = new SseChannel(response, edge.clock, headers.caller)
   edge.eventStreams.set(channel.id, channel)
   response.on('close', () => edge.eventStreams.delete(channel.id))
-  edge.pipes.begin(edge, channel, { isLegacyOnly: true })
+  edge.pipes.begin(edge, channel, { isLegacyOnly: true, principal: headers.caller })
   channel.greet(sse.messages)
 }
 
 /** POST: one message or batch of a conversation; its answer comes on the stream. */
 export async function takeMessage({ edge, request, response, headers }: Arrival): Promise<void> {
   const { maxBody } = edge.settings
-  const channel = edge.eventStreams.get(sessionOf(request.url ?? ''))
+  const channel = channelOf(edge, request.url ?? '', headers.caller)
   const refused = channel === undefined ? GONE : guardBody(headers, maxBody)
   if (channel === undefined || refused !== undefined) {
     swallow(request, maxBody)
@@ -41,6 +44,14 @@ export async function takeMessage({ edge, request, response, headers }: Arrival)
   if (body === undefined) return sendRefusal(response, tooLarge(maxBody))
   if (!(await channel.take(body, headers.passed))) return sendRefusal(response, GONE)
   if (!response.destroyed) sendNothing(response, 202)
+}
+
+/** A conversation of this caller. Someone else's does not exist for him. */
+function channelOf({ eventStreams }: HttpEdge, url: string, caller: Principal): SseChannel | undefined {
+  const channel = eventStreams.get(sessionOf(url))
+  return channel !== undefined && principalKey(channel.principal) === principalKey(caller)
+    ? channel
+    : undefined
 }
 
 function sessionOf(url: string): string {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { ClientSide, Era, Gate, Notification, Session } from '../../core/ports.ts'
-import { ANONYMOUS } from '../../plugin.ts'
+import type { ClientSide, Era, Gate, Notification, Principal, Session } from '../../core/ports.ts'
 import { legacyClient } from '../client-envelope.ts'
 
 /** Different things one client says of itself on one pipe; more than this are forgotten and made again. */
@@ -9,6 +8,7 @@ const MAX_VIEWS = 16
 export interface PipeSessionOptions {
   readonly gate: Gate
   readonly listener: string
+  readonly principal: Principal
   notify(notification: Notification): boolean
 }
 
@@ -63,12 +63,12 @@ export class PipeSession {
   /** Opens the session; one of the other era, which did nothing but ask what we are, is closed. */
   async open(era: Era, client: ClientSide | undefined): Promise<Session> {
     this.close('the client chose another protocol era')
-    const { gate, listener, notify } = this.#options
+    const { gate, listener, principal, notify } = this.#options
     this.#client = client ?? legacyClient(undefined)
     this.#root = await gate.openSession({
       id: this.#id,
       listener,
-      principal: ANONYMOUS,
+      principal,
       client: this.#client,
       notify,
     })

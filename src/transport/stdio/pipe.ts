@@ -1,4 +1,5 @@
-import type { Answer, ClientSide, Era, ListenerContext, RpcError } from '../../core/ports.ts'
+import type { Answer, ClientSide, Era, ListenerContext, Principal, RpcError } from '../../core/ports.ts'
+import { ANONYMOUS } from '../../plugin.ts'
 import { encodeError, encodeNotification, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
 import type { Message, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
@@ -19,9 +20,14 @@ const FLUSH_MS = 1000
 const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
 const TOO_MANY = rpcError(RPC.internal, `Too many requests at a time; at most ${MAX_RUNNING} may run`)
 
+/** What a conversation needs of its listener. */
+export type PipeContext = Pick<ListenerContext, 'name' | 'gate' | 'log' | 'clock'>
+
 export interface PipeOptions {
   readonly channel: Channel
-  readonly context: ListenerContext
+  readonly context: PipeContext
+  /** Who the client is; nobody in particular on a local pipe. */
+  readonly principal?: Principal
   /** How long open requests may go on after the client has closed its end. */
   readonly graceMs: number
   /** Whether this way of transport is older than the modern era. */
@@ -58,6 +64,7 @@ export class Pipe {
     this.#session = new PipeSession({
       gate: context.gate,
       listener: context.name,
+      principal: options.principal ?? ANONYMOUS,
       notify: ({ method, params }) => this.#writer.tell(encodeNotification(method, params)),
     })
   }

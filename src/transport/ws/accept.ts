@@ -4,6 +4,7 @@ import { WebSocketServer, type WebSocket } from 'ws'
 import { guardRequest, refusal, type Refusal } from '../guard-http.ts'
 import { conversationProblem } from '../http/conversations.ts'
 import type { HttpEdge } from '../http/edge.ts'
+import { identify } from '../http/identify.ts'
 import { sendRefusal } from '../http/reply.ts'
 import { readHeaders } from '../http/request-headers.ts'
 import { SUBPROTOCOL, WebSocketChannel } from './web-socket-channel.ts'
@@ -28,10 +29,15 @@ export function upgradeTo(edge: HttpEdge): Upgrade {
       upgradeProblem(request, edge) ??
       conversationProblem(edge)
     if (refused !== undefined) return refuse(request, refused)
-    server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
-      const channel = new WebSocketChannel(webSocket, { clock: edge.clock, headers: headers.passed })
-      channel.connected(socket)
-      edge.pipes.begin(edge, channel)
+    void Promise.resolve(identify(edge, request)).then(caller => {
+      if ('status' in caller) return refuse(request, caller)
+      const late = conversationProblem(edge)
+      if (late !== undefined) return refuse(request, late)
+      server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
+        const channel = new WebSocketChannel(webSocket, { clock: edge.clock, headers: headers.passed })
+        channel.connected(socket)
+        edge.pipes.begin(edge, channel, { principal: caller })
+      })
     })
   }
 }

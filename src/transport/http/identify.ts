@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http'
+import type { Credentials, Principal, Refusal } from '../../core/ports.ts'
+import type { HttpEdge } from './edge.ts'
+
+type Caller = Principal | Refusal
+
+/** Whose a request is, or why it goes no further. At once where no plugin asks. */
+export function identify(edge: HttpEdge, request: IncomingMessage): Caller | Promise<Caller> {
+  return edge.gate.authenticate(credentialsOf(edge, request))
+}
+
+/** What a plugin may know of a request before its body is read. */
+export function credentialsOf({ name }: HttpEdge, request: IncomingMessage): Credentials {
+  const { rawHeaders, socket, method = 'GET', url = '/' } = request
+  return {
+    listener: name,
+    method,
+    path: pathOf(url),
+    remoteAddress: socket.remoteAddress,
+    header: wanted => valuesOf(rawHeaders, wanted.toLowerCase()),
+  }
+}
+
+function valuesOf(raw: readonly string[], wanted: string): string[] {
+  return raw.filter((_value, at) => at % 2 === 1 && raw[at - 1]?.toLowerCase() === wanted)
+}
+
+export function pathOf(url: string): string {
+  const query = url.indexOf('?')
+  return query < 0 ? url : url.slice(0, query)
+}
+
+export function isPromise<T extends object>(value: T | Promise<T>): value is Promise<T> {
+  return value instanceof Promise
+}

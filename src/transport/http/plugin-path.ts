@@ -1,0 +1,47 @@
+import type { HttpReply, HttpRequest } from '../../core/ports.ts'
+import { gatewayError } from '../../errors.ts'
+import type { Arrival } from './endpoint.ts'
+import { credentialsOf } from './identify.ts'
+import { readBody } from './read-body.ts'
+import { sendJson } from './reply.ts'
+import { sendPieces } from './send-pieces.ts'
+
+/** Answers on a path that a plugin serves; undefined where none does. */
+export function servePath(arrival: Arrival, path: string): Promise<void> | undefined {
+  const answer = arrival.edge.gate.serve(requestOf(arrival, path))
+  return answer?.then(reply => send(arrival, reply))
+}
+
+function requestOf({ edge, request, response, headers }: Arrival, path: string): HttpRequest {
+  return {
+    ...credentialsOf(edge, request),
+    path,
+    query: new URL(request.url ?? '/', 'http://localhost').searchParams,
+    caller: headers.caller,
+    gate: edge.gate,
+    async body() {
+      const body = await readBody(request, edge.settings.maxBody)
+      if (body === undefined)
+        throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: edge.settings.maxBody })
+      if (body === null) throw gatewayError('GW_CANCELLED')
+      return body
+    },
+    onGone: listener =>
+      void response.on('close', () => {
+        if (!response.writableFinished) listener()
+      }),
+  }
+}
+
+async function send({ edge, request, response }: Arrival, reply: HttpReply | undefined): Promise<void> {
+  request.resume()
+  if (response.destroyed) return
+  if (reply === undefined) {
+    const text = { error: 'method_not_allowed', message: `${request.method ?? ''} is not answered here` }
+    return sendJson(response, 405, JSON.stringify(text))
+  }
+  const { status, headers, body = '' } = reply
+  response.writeHead(status, { 'cache-control': 'no-store', ...headers })
+  if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
+  else await sendPieces(response, body, edge.clock)
+}
