@@ -12,6 +12,8 @@ import { deeds } from './deeds.ts'
 import { perform } from './steps.ts'
 import type { EraName, Step, Transcript, UpstreamScript } from './transcript.ts'
 
+const STEP_MS = 30_000
+
 /** One run of a case: its gateway between upstreams of one era and clients of one era. */
 export interface Stage {
   readonly gateway: TestGateway
@@ -32,11 +34,21 @@ export async function play(
     const stage = await setStage(folder, transcript, clientEra, upstreamEra, open)
     for (const [index, step] of transcript.steps.entries()) {
       if (!isMeant(step, clientEra, upstreamEra)) continue
-      await perform(step, stage, `step ${index + 1}${step.request === undefined ? '' : ` (${step.request})`}`)
+      const label = `step ${index + 1}${step.request === undefined ? '' : ` (${step.request})`}`
+      await inTime(perform(step, stage, label), label)
     }
   } finally {
     for (const one of open.reverse()) await one[Symbol.asyncDispose]()
   }
+}
+
+/** A step that waits for what does not come ends, so that what it opened is closed. */
+async function inTime(step: Promise<void>, label: string): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${label} took longer than ${STEP_MS} ms`)), STEP_MS)
+  })
+  await Promise.race([step, late]).finally(() => clearTimeout(timer))
 }
 
 /** Starts everything; what must be closed again is added to `open`. */
