@@ -13,7 +13,7 @@ import { invalidState, sealState, STATE_TTL_MS } from './request-state.ts'
 const MAX_PARKED = 1000
 const MAX_PARKED_EACH = 100
 /** Asks of one call that come within this time are handed out together. */
-const BATCH_MS = 25
+const BATCH_MS = 5
 
 interface Waiting {
   readonly resolve: (answer: Answer) => void
@@ -106,6 +106,7 @@ export class HeldCall {
   async ask(ask: Ask): Promise<AskReply> {
     const given = await hookReply(this.#graph, this.#exchange, ask)
     if (given !== undefined) return given
+    if (ask.isTakenBack === true) return cannotAsk(ask)
     const lacks = lackingFor(this.#exchange, ask)
     if (lacks !== undefined) {
       this.settle({ error: missingCapability(ask, lacks) })
@@ -113,10 +114,19 @@ export class HeldCall {
       return cannotAsk(ask)
     }
     return new Promise(reply => {
-      this.#open.set(`ask-${++this.#asked}`, { ask, reply })
+      const key = `ask-${++this.#asked}`
+      this.#open.set(key, { ask, reply })
+      ask.onTakeBack?.(() => this.#takeBack(key))
       // While the client thinks, the limit on its thinking stays; its retry is told the rest.
       if (this.#waiting !== undefined) this.#arm(BATCH_MS, () => this.#tell())
     })
+  }
+
+  /** What the client was told already, it may still answer; nobody hears it then. */
+  #takeBack(key: string): void {
+    const open = this.#open.get(key)
+    this.#open.delete(key)
+    open?.reply(cannotAsk(open.ask))
   }
 
   /** A retry: gives the client's answers to the server, and goes on where the call stopped. */

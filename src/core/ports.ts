@@ -91,6 +91,10 @@ export interface Notification {
 export interface Ask {
   readonly method: string
   readonly params: JsonObject | undefined
+  /** Whether the server no longer wants to know; absent where that cannot happen. */
+  readonly isTakenBack?: boolean
+  /** Runs `listener` when the server no longer wants to know: its reply is of no use then. */
+  onTakeBack?(listener: (reason: string) => void): void
 }
 export type AskReply = { result: JsonObject } | { error: RpcError }
 

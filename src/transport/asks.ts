@@ -1,6 +1,12 @@
 import type { Ask, AskReply, Exchange } from '../core/ports.ts'
 import { reasonOf } from '../errors.ts'
-import { encodeError, encodeResult, type RpcId, type RpcRequest } from '../protocol/jsonrpc.ts'
+import {
+  encodeError,
+  encodeResult,
+  type JsonObject,
+  type RpcId,
+  type RpcRequest,
+} from '../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { Drops } from './drops.ts'
 import { InFlight } from './in-flight.ts'
@@ -11,55 +17,91 @@ const KNOWN: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/crea
 const WHOSE =
   'the gateway cannot tell which client this request is for: send it on the stream of the call it belongs to, or while only one call is open'
 
+/** An ask under way to its client. */
+export class PassedAsk implements Ask {
+  readonly method: string
+  readonly params: JsonObject | undefined
+  readonly exchange: Exchange
+  isTakenBack = false
+  readonly #listeners: ((reason: string) => void)[] = []
+
+  constructor({ method, params }: RpcRequest, exchange: Exchange) {
+    this.method = method
+    this.params = params
+    this.exchange = exchange
+  }
+
+  onTakeBack(listener: (reason: string) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  takeBack(reason: string): void {
+    this.isTakenBack = true
+    for (const listener of this.#listeners.splice(0)) listener(reason)
+  }
+}
+
 /** What a legacy server asks of its client: answered here, refused, or passed on and its reply sent back. */
 export class Asks {
   readonly #drops: Drops
-  readonly #ask: (ask: Ask, exchange: Exchange) => Promise<AskReply>
+  readonly #ask: (ask: PassedAsk) => Promise<AskReply>
   readonly #send: (text: string) => void
   /** Each ask that waits, as an object of its own: an id may be used again. */
-  readonly #waiting = new InFlight<Ask>()
+  readonly #waiting = new InFlight<PassedAsk>()
 
-  constructor(
-    drops: Drops,
-    ask: (ask: Ask, exchange: Exchange) => Promise<AskReply>,
-    send: (text: string) => void,
-  ) {
+  constructor(drops: Drops, ask: (ask: PassedAsk) => Promise<AskReply>, send: (text: string) => void) {
     this.#drops = drops
     this.#ask = ask
     this.#send = send
   }
 
-  asked({ id, method, params }: RpcRequest, exchange: Exchange | undefined): void {
+  /** A server asks; `whose` tells for which exchange, once it is known to be a proper request. */
+  asked(request: RpcRequest, whose: () => Exchange | undefined): void {
+    const { id, method } = request
     if (method === 'ping') return this.#reply(id, { result: {} })
     if (!KNOWN.has(method)) return this.#refuse(id, RPC.methodNotFound, 'Method not found')
     if (this.#waiting.has(id)) return this.#drops.count('request')
+    const exchange = whose()
     if (exchange === undefined) {
       this.#drops.count('ask')
       return this.#refuse(id, RPC.internal, WHOSE)
     }
     if (this.#waiting.size >= MAX_WAITING)
       return this.#refuse(id, RPC.internal, 'too many requests wait for their reply')
-    void this.#pass(id, { method, params }, exchange)
+    void this.#pass(id, new PassedAsk(request, exchange))
   }
 
   /** The server no longer wants to know. False for what it did not ask. */
   cancelled(id: unknown): boolean {
-    if ((typeof id !== 'string' && typeof id !== 'number') || !this.#waiting.has(id)) return false
-    this.#waiting.delete(id)
+    const ask = typeof id === 'string' || typeof id === 'number' ? this.#waiting.get(id) : undefined
+    if (ask === undefined) return false
+    this.#waiting.delete(id as RpcId)
+    ask.takeBack('the server no longer wants to know')
     return true
   }
 
-  async #pass(id: RpcId, ask: Ask, exchange: Exchange): Promise<void> {
+  /** Nobody waits for the client of this exchange any longer: the server is told, and the client. */
+  takeBack(exchange: Exchange, why: string): void {
+    for (const [id, ask] of this.#waiting.entries()) {
+      if (ask.exchange !== exchange) continue
+      this.#waiting.delete(id)
+      if (ask.method === 'elicitation/create') this.#reply(id, { result: { action: 'cancel' } })
+      else this.#refuse(id, RPC.internal, why)
+      ask.takeBack(why)
+    }
+  }
+
+  async #pass(id: RpcId, ask: PassedAsk): Promise<void> {
     this.#waiting.set(id, ask)
-    const reply = await this.#replyTo(ask, exchange)
+    const reply = await this.#replyTo(ask)
     if (this.#waiting.get(id) !== ask) return
     this.#waiting.delete(id)
     this.#reply(id, reply)
   }
 
-  async #replyTo(ask: Ask, exchange: Exchange): Promise<AskReply> {
+  async #replyTo(ask: PassedAsk): Promise<AskReply> {
     try {
-      return await this.#ask(ask, exchange)
+      return await this.#ask(ask)
     } catch (error) {
       return { error: rpcError(RPC.internal, reasonOf(error)) }
     }

@@ -34,7 +34,8 @@ export class ClientAsks {
   }
 
   /** Sends an ask on its way; resolves with the client's reply, or with an error when there will be none. */
-  async send({ method, params }: Ask, asking: Asking): Promise<AskReply> {
+  async send(ask: Ask, asking: Asking): Promise<AskReply> {
+    const { method, params } = ask
     if (this.#closed !== undefined) return failure(this.#closed)
     if (this.#waiting.size >= MAX_OPEN)
       return failure(`the client was asked ${MAX_OPEN} times and has not answered yet`)
@@ -45,6 +46,7 @@ export class ClientAsks {
         this.#giveUp(id, `the client did not answer within ${PATIENCE_MS / 1000} s`),
       )
       this.#waiting.set(id, { id, asking, reply, takeBack })
+      ask.onTakeBack?.(reason => this.#giveUp(id, reason))
     })
   }
 

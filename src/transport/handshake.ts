@@ -136,7 +136,7 @@ async function initialize(link: Link, options: HandshakeOptions): Promise<Link> 
       RPC.unsupportedVersion,
     )
   }
-  link.opened(serverSide('legacy', version, answer.serverInfo, answer))
+  link.opened(serverSide('legacy', version, answer.serverInfo, answer), options.capabilities)
   await link.notify('notifications/initialized')
   link.wire.listen()
   if (options.era === 'auto') options.memory.learn('legacy')

@@ -34,6 +34,16 @@ export class InFlight<T> {
     this.#deleted = 0
   }
 
+  /** The one that came first. */
+  first(): T | undefined {
+    return this.#entries.values().next().value
+  }
+
+  /** All of them with their ids, as they are now. */
+  entries(): [RpcId, T][] {
+    return [...this.#entries]
+  }
+
   /** All of them as they are now. */
   values(): T[] {
     return [...this.#entries.values()]

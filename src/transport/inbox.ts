@@ -1,13 +1,14 @@
-import type { Answer, Call, Exchange, Notification } from '../core/ports.ts'
+import type { Answer, AskReply, Call, Exchange, Notification } from '../core/ports.ts'
 import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject, RpcNotification, RpcRequest } from '../protocol/jsonrpc.ts'
 import { RPC } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
-import { Asks } from './asks.ts'
+import { Asks, type PassedAsk } from './asks.ts'
 import { Elicitations } from './elicitations.ts'
 import type { InFlight } from './in-flight.ts'
 import type { LinkHost } from './link.ts'
 import { clientToken, isGlobal, subscriptionOf, withoutSubscription } from './outbound.ts'
+import type { Turns } from './turns.ts'
 import type { Pending } from './wire.ts'
 
 /** Whose mail it is. */
@@ -17,6 +18,8 @@ export interface InboxOwner {
   /** Whether each request has a stream of its own. */
   readonly streams: boolean
   readonly era: Era | undefined
+  /** Who may be open, where all share one stream on which the server may ask. */
+  readonly turns: Turns | undefined
   /** The client's call that waits for its answer, when there is exactly one. */
   onlyCall(): Call | undefined
   send(text: string): void
@@ -33,9 +36,10 @@ export class Inbox {
     const { host } = owner
     this.#asks = new Asks(
       host.drops,
-      (ask, exchange) => {
-        if (ask.method === 'elicitation/create') this.#elicitations.note(ask.params, exchange)
-        return host.ask(ask, exchange)
+      ask => {
+        if (ask.method === 'elicitation/create') this.#elicitations.note(ask.params, ask.exchange)
+        const { turns } = owner
+        return turns === undefined ? host.ask(ask, ask.exchange) : this.#askInTurn(ask, turns)
       },
       text => owner.send(text),
     )
@@ -52,16 +56,32 @@ export class Inbox {
     // A modern server has no requests, and its clients no responses.
     if (this.#owner.era === 'modern') return this.#owner.host.drops.count('request')
     // Behind its answer a request has nobody left to ask.
-    if (of !== undefined) return this.#asks.asked(request, of.open ? of.call?.exchange : undefined)
-    this.#asks.asked(request, this.#likely(request))
+    if (of !== undefined) this.#asks.asked(request, () => (of.open ? of.call?.exchange : undefined))
+    else this.#asks.asked(request, () => this.#likely(request))
   }
 
-  /** The only call there is. Servers ask for roots in the background, so one whose client has none is not meant. */
-  #likely({ method, params }: RpcRequest): Exchange | undefined {
-    const exchange = this.#owner.onlyCall()?.exchange
-    if (exchange === undefined || method !== 'roots/list') return exchange
-    const neutral = neutralCapabilities(exchange.session.client)
-    return lacking(neutral, method, params) === undefined ? exchange : undefined
+  /** Takes back what the server asked the client of this exchange. */
+  takeBack(exchange: Exchange, why: string): void {
+    this.#asks.takeBack(exchange, why)
+  }
+
+  /** The only call there is. */
+  #likely(request: RpcRequest): Exchange | undefined {
+    const { turns } = this.#owner
+    const exchange = (turns === undefined ? this.#owner.onlyCall() : turns.only()?.call)?.exchange
+    if (exchange === undefined) turns?.refused(request.method)
+    else if (isMeant(exchange, request)) return exchange
+    return undefined
+  }
+
+  /** The call goes on alone, so that what it asks next can be told apart as well. */
+  async #askInTurn(ask: PassedAsk, turns: Turns): Promise<AskReply> {
+    turns.asked(ask.method, ask.exchange)
+    try {
+      return await this.#owner.host.ask(ask, ask.exchange)
+    } finally {
+      await turns.resumes(ask.exchange)
+    }
   }
 
   told({ method, params }: RpcNotification, of: Pending | undefined): void {
@@ -118,4 +138,9 @@ export class Inbox {
     const owner = typeof id === 'number' ? pending.get(id) : undefined
     return owner?.hear === undefined ? undefined : owner
   }
+}
+
+/** Servers ask for roots in the background, so a client that has none is not meant. */
+function isMeant({ session }: Exchange, { method, params }: RpcRequest): boolean {
+  return method !== 'roots/list' || lacking(neutralCapabilities(session.client), method, params) === undefined
 }

@@ -1,7 +1,18 @@
-import type { Answer, Ask, AskReply, Call, Exchange, Log, Notification, ServerSide } from '../core/ports.ts'
+import type {
+  Answer,
+  Ask,
+  AskReply,
+  Call,
+  Clock,
+  Exchange,
+  Log,
+  Notification,
+  ServerSide,
+} from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
 import {
   encodeNotification,
+  isObject,
   parseMessage,
   type JsonObject,
   type Malformed,
@@ -10,16 +21,21 @@ import {
 import type { Era } from '../protocol/versions.ts'
 import { answerOf, cancelled } from './answer.ts'
 import type { Drops } from './drops.ts'
+import type { Habits } from './habits.ts'
 import { InFlight } from './in-flight.ts'
 import { Inbox, type InboxOwner } from './inbox.ts'
 import { outboundParams } from './outbound.ts'
+import { Turns } from './turns.ts'
 import { Pending, type Subscription, type Wire, type WireEvents } from './wire.ts'
 
 /** What a link needs from its upstream. */
 export interface LinkHost {
   readonly name: string
   readonly log: Log
+  readonly clock: Clock
   readonly drops: Drops
+  /** What is known of the server, over all its links. */
+  readonly habits: Habits
   notify(notification: Notification): void
   ask(ask: Ask, exchange: Exchange): Promise<AskReply>
   /** What the server said meanwhile is lost. */
@@ -30,6 +46,8 @@ export interface LinkHost {
 
 /** Requests that wait for their answer at once; more fail at once. */
 const MAX_PENDING = 10_000
+/** Capabilities of a client by which a server may ask it. */
+const ASKABLE = ['elicitation', 'sampling', 'roots']
 
 /** One live connection to a server: matches answers to requests, and sends everything else where it belongs. */
 export class Link implements WireEvents {
@@ -41,6 +59,8 @@ export class Link implements WireEvents {
   readonly #host: LinkHost
   readonly #pending = new InFlight<Pending>()
   readonly #inbox: Inbox
+  /** Where all share one stream on which the server may ask. */
+  #turns: Turns | undefined
   #lastId = 0
   /** How many of them are clients' calls. */
   #calls = 0
@@ -54,7 +74,7 @@ export class Link implements WireEvents {
 
   /** Whether anything waits for its answer. */
   get isBusy(): boolean {
-    return this.#pending.size > 0
+    return this.#pending.size > 0 || (this.#turns?.size ?? 0) > 0
   }
 
   /** Resolves when nothing waits for its answer any more. */
@@ -67,8 +87,7 @@ export class Link implements WireEvents {
     const response = await new Promise<RpcResponse>((resolve, reject) => {
       const pending = new Pending(++this.#lastId, call.method, call, resolve, reject)
       pending.takeBack = call.onCancel(reason => this.#cancel(pending, reason))
-      if (!pending.open) return
-      this.#request(pending, outboundParams(call, this.server, pending.id as number))
+      if (pending.open && this.#turns?.holds(pending) !== true) this.#pass(pending, call)
     })
     const answer = answerOf(response)
     if ('error' in answer) this.#inbox.answered(answer, call.exchange)
@@ -98,9 +117,12 @@ export class Link implements WireEvents {
     return this.wire.send(encodeNotification(method, params))
   }
 
-  opened(server: ServerSide): void {
+  /** The server has introduced itself, and knows what its clients can be asked for. */
+  opened(server: ServerSide, told: JsonObject = {}): void {
     this.server = server
     this.wire.opened(server)
+    if (this.wire.streams || server.era === 'modern' || !ASKABLE.some(what => isObject(told[what]))) return
+    this.#turns = this.#newTurns()
   }
 
   /** Ends the link; whoever still waits for an answer is told why. */
@@ -152,13 +174,14 @@ export class Link implements WireEvents {
     else this.#malformed(message, bytes, of)
   }
 
+  #pass(pending: Pending, call: Call): void {
+    this.#request(pending, outboundParams(call, this.server, pending.id as number))
+  }
+
   #request(pending: Pending, params: JsonObject | undefined): void {
     try {
       if (this.closedBecause !== undefined) throw this.#closedError(this.closedBecause)
-      if (this.#pending.size >= MAX_PENDING) {
-        const why = `${MAX_PENDING} calls wait for it already`
-        throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
-      }
+      if (this.#pending.size >= MAX_PENDING) throw this.#fullError()
       this.#pending.set(pending.id, pending)
       if (pending.call !== undefined) this.#calls++
       this.wire.request(pending, params)
@@ -175,12 +198,14 @@ export class Link implements WireEvents {
       this.#pending.delete(pending.id)
       if (pending.call !== undefined) this.#calls--
     }
+    if (pending.habit !== undefined) this.#turns?.ended(pending)
     if (this.#emptied.length > 0 && !this.isBusy) for (const resolve of this.#emptied.splice(0)) resolve()
   }
 
   #cancel(pending: Pending, reason: string): void {
     if (!pending.open) return
     const wasSent = this.#pending.has(pending.id)
+    if (wasSent) this.#turns?.givenUp(pending)
     this.#forget(pending)
     if (wasSent) {
       // A modern HTTP server is told by the end of the stream alone (2026-07-28, cancellation).
@@ -192,7 +217,9 @@ export class Link implements WireEvents {
   }
 
   #failAll(why: string): void {
-    for (const pending of this.#pending.values()) {
+    const waiting = this.#turns?.end() ?? []
+    this.#turns = undefined
+    for (const pending of [...this.#pending.values(), ...waiting]) {
       this.failed(pending, this.#closedError(why))
       this.wire.abandon(pending)
     }
@@ -202,11 +229,19 @@ export class Link implements WireEvents {
     return gatewayError('GW_UPSTREAM_CLOSED', { upstream: this.#host.name, why })
   }
 
+  #fullError(): Error {
+    const why = `${MAX_PENDING} calls wait for it already`
+    return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
+  }
+
   #answered(response: RpcResponse, of: Pending | undefined): void {
     const pending =
       response.id === null && response.error !== undefined ? of : this.#pending.get(response.id ?? '')
-    if (pending === undefined || !pending.open || (of !== undefined && of !== pending))
+    if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) {
+      this.#turns?.answeredLate(response.id)
       return this.#host.drops.count('response')
+    }
+    this.#turns?.answered(pending, response)
     this.#forget(pending)
     pending.resolve(response)
   }
@@ -221,8 +256,24 @@ export class Link implements WireEvents {
     )
   }
 
+  #newTurns(): Turns {
+    const { clock, log, habits } = this.#host
+    return new Turns({
+      clock,
+      log,
+      habits,
+      go: pending => {
+        if (pending.call !== undefined) this.#pass(pending, pending.call)
+      },
+      refuse: pending => this.failed(pending, this.#fullError()),
+      sent: () => this.#pending.values(),
+      takeBack: (exchange, why) => this.#inbox.takeBack(exchange, why),
+    })
+  }
+
   #inboxOwner(): InboxOwner {
     const eraOf = (): Era | undefined => this.server?.era
+    const turns = (): Turns | undefined => this.#turns
     // What carries the link may turn out to be another once the server has answered.
     const streams = (): boolean => this.wire.streams
     return {
@@ -234,8 +285,13 @@ export class Link implements WireEvents {
       get era() {
         return eraOf()
       },
+      get turns() {
+        return turns()
+      },
       onlyCall: () =>
-        this.#calls === 1 ? this.#pending.values().find(({ call }) => call !== undefined)?.call : undefined,
+        this.#calls === 1 && this.#turns?.isHaunted !== true
+          ? this.#pending.values().find(({ call }) => call !== undefined)?.call
+          : undefined,
       send: text => {
         if (this.closedBecause === undefined) void this.wire.send(text)
       },

@@ -17,6 +17,7 @@ import { cancelledAnswer } from './answer.ts'
 import { Drops } from './drops.ts'
 import { EraDoubt } from './era-doubt.ts'
 import { EraMemory } from './era-memory.ts'
+import { Habits } from './habits.ts'
 import { shakeHands } from './handshake.ts'
 import { Link, type LinkHost } from './link.ts'
 import { LinkKeeper } from './link-keeper.ts'
@@ -59,6 +60,7 @@ export class McpUpstream implements Upstream {
   readonly #doubt: EraDoubt
   readonly #wishes: Wishes
   readonly #drops: Drops
+  readonly #habits = new Habits()
 
   constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect) {
     this.name = context.name
@@ -149,7 +151,9 @@ export class McpUpstream implements Upstream {
     return {
       name: context.name,
       log: context.log,
+      clock: context.clock,
       drops: this.#drops,
+      habits: this.#habits,
       notify: notification => context.notify(notification),
       ask: (ask, exchange) => context.ask(ask, exchange),
       missed: ({ server }) => changesOf(server).forEach(change => context.notify(change)),

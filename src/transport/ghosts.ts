@@ -1,0 +1,56 @@
+import type { Clock } from '../core/ports.ts'
+import type { RpcId } from '../protocol/jsonrpc.ts'
+import type { Habit } from './habits.ts'
+
+/** How long a server may still speak of a call that was cancelled while it asked, or that never asks. */
+const LINGER_MS = 1000
+/** The same for a call that may be about to ask. */
+const SUSPICION_MS = 5000
+/** Cancelled calls that are told apart; the rest are one. */
+const MAX_GHOSTS = 1000
+
+interface Ghost {
+  readonly habit: Habit
+  readonly takeBack: () => void
+}
+
+/** Calls that were given up, while their server may not have noticed. A server that answers one after all is done with it. */
+export class Ghosts {
+  readonly #clock: Clock
+  readonly #gone: () => void
+  readonly #ghosts = new Map<RpcId, Ghost>()
+
+  /** `gone` runs when one has had its time. */
+  constructor(clock: Clock, gone: () => void) {
+    this.#clock = clock
+    this.#gone = gone
+  }
+
+  get size(): number {
+    return this.#ghosts.size
+  }
+
+  get habits(): Habit[] {
+    return [...this.#ghosts.values()].map(({ habit }) => habit)
+  }
+
+  add(id: RpcId, habit: Habit, wasAsking: boolean): void {
+    const key = this.#ghosts.size < MAX_GHOSTS ? id : 'the rest'
+    const ms = habit.manner === 'quiet' || wasAsking ? LINGER_MS : SUSPICION_MS
+    this.#ghosts.get(key)?.takeBack()
+    this.#ghosts.set(key, { habit, takeBack: this.#clock.after(ms, () => this.delete(key)) })
+  }
+
+  delete(id: RpcId): void {
+    const ghost = this.#ghosts.get(id)
+    if (ghost === undefined) return
+    ghost.takeBack()
+    this.#ghosts.delete(id)
+    this.#gone()
+  }
+
+  end(): void {
+    for (const { takeBack } of this.#ghosts.values()) takeBack()
+    this.#ghosts.clear()
+  }
+}

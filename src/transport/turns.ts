@@ -1,0 +1,298 @@
+import type { Clock, Exchange, Log } from '../core/ports.ts'
+import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
+import { Barrier } from './barrier.ts'
+import { Ghosts } from './ghosts.ts'
+import type { Habit, Habits } from './habits.ts'
+import { InFlight } from './in-flight.ts'
+import type { Pending } from './wire.ts'
+
+/** All times below count these, and only while somebody waits: a gateway that is late is late for all. */
+const TICK_MS = 50
+/** How long an unknown thing is alone, and waits to be. */
+const TRIAL = 10
+/** After an ask, the time in which more of the same call may come. */
+const SETTLE = 2
+/** How long a call that may ask is alone without asking. */
+const ALONE = 100
+/** How long a client may think while others wait for that. */
+const THINK = 600
+/** How long a reply waits until its call is alone again. */
+const RESUME = 100
+/** Calls that wait for their turn; more fail at once. */
+const MAX_WAITING = 10_000
+const TOO_LONG = 'the client did not answer in time, and others wait'
+
+/** What turns need from their link. */
+export interface TurnsHost {
+  readonly clock: Clock
+  readonly log: Log
+  readonly habits: Habits
+  /** Sends a call whose turn it is. */
+  go(pending: Pending): void
+  /** Fails a call for which there is no room. */
+  refuse(pending: Pending): void
+  /** The calls that were sent. */
+  sent(): Pending[]
+  /** Takes back what the server asks the client of this call. */
+  takeBack(exchange: Exchange, why: string): void
+}
+
+interface Waiting {
+  readonly pending: Pending
+  readonly habit: Habit
+  readonly since: number
+}
+
+/** The call that is alone, or shares with none but quiet ones. */
+interface Holder {
+  readonly pending: Pending
+  readonly habit: Habit
+  since: number
+  asking: number
+  askedAt: number
+  resumes: (() => void)[]
+}
+
+/**
+ * Who may be open at a legacy server whose clients share one stream, where nothing says which call an ask belongs to.
+ * An ask is given to a call only while no other can have made it. So that there is such a call, those of things that
+ * ask are made one after another, while all others go side by side.
+ */
+export class Turns {
+  readonly #host: TurnsHost
+  readonly #ghosts: Ghosts
+  readonly #askers = new InFlight<Waiting>()
+  readonly #quiets = new InFlight<Waiting>()
+  #holder: Holder | undefined
+  /** Calls that were sent and not answered, the holder's included. */
+  #open = 0
+  #ticks = 0
+  #isTicking = false
+  #isAdvancing = false
+  /** Quiet calls that go before the next asker, as they waited for the last one. */
+  #batch = 0
+  readonly #barrier = new Barrier()
+  #refused = 0
+
+  constructor(host: TurnsHost) {
+    this.#host = host
+    this.#ghosts = new Ghosts(host.clock, () => this.#advance())
+  }
+
+  /** Calls that wait for their turn. */
+  get size(): number {
+    return this.#askers.size + this.#quiets.size
+  }
+
+  /** Whether the server may still speak of a call that nobody waits for. */
+  get isHaunted(): boolean {
+    return this.#ghosts.size > 0
+  }
+
+  /** Whether a call is taken over, to be sent when its turn comes. */
+  holds(pending: Pending): boolean {
+    const habit = pending.call === undefined ? undefined : this.#host.habits.of(pending.call)
+    if (habit === undefined) return false
+    const isQuiet = habit.manner === 'quiet'
+    if (this.size >= MAX_WAITING) {
+      this.#host.refuse(pending)
+      return true
+    }
+    pending.habit = habit
+    if (isQuiet && this.#holder === undefined && this.size === 0) {
+      this.#open++
+      return false
+    }
+    const line = isQuiet ? this.#quiets : this.#askers
+    line.set(pending.id, { pending, habit, since: this.#ticks })
+    this.#advance()
+    return true
+  }
+
+  /** The only call that can have asked. */
+  only(): Pending | undefined {
+    if (this.#open !== 1 || this.isHaunted) return undefined
+    return this.#holder?.pending ?? this.#host.sent().find(({ habit }) => habit !== undefined)
+  }
+
+  /** The only call asks, which is of this exchange; `resumes` follows once. */
+  asked(method: string, exchange: Exchange): void {
+    const pending = this.only()
+    if (pending?.habit === undefined || pending.call?.exchange !== exchange) return
+    const { habit } = pending
+    habit.seen(method)
+    this.#holder ??= holding({ pending, habit }, this.#ticks)
+    this.#holder.asking++
+    this.#holder.askedAt = this.#ticks
+  }
+
+  /** Nobody can tell whose ask it was: those that can have asked will be alone, so that the next is told apart. */
+  refused(method: string): void {
+    const sent = this.#host.sent().flatMap(({ habit }) => habit ?? [])
+    const incident = [...new Set([...sent, ...this.#ghosts.habits])]
+    if (incident.length === 1) incident[0]?.seen(method)
+    else for (const habit of incident) habit.suspected(method, incident)
+    if (this.#open > 1 && this.#holder?.habit.manner === 'asks') this.#holder.habit.isJealous = true
+    if (incident.length === 0 || method === 'roots/list' || !/^10*$/.test(String(++this.#refused))) return
+    this.#host.log.warn(
+      'a request of the server was refused, as it could be for any of several calls; with "isolation: session" each client has a server of its own',
+      { method, open: this.#open, count: this.#refused },
+    )
+  }
+
+  /** A reply has come for an ask of this exchange; resolves when it may be passed on. */
+  resumes(exchange: Exchange): Promise<void> | undefined {
+    const holder = this.#holder
+    if (holder?.pending.call?.exchange !== exchange) return undefined
+    holder.asking--
+    holder.since = this.#ticks
+    if (this.#isDrained) return undefined
+    return new Promise(resolve => {
+      holder.resumes.push(resolve)
+      this.#tickOn()
+    })
+  }
+
+  /** A call was answered: what that tells of it. */
+  answered({ habit }: Pending, response: RpcResponse): void {
+    habit?.answered(response)
+  }
+
+  /** An answer to what nobody waits for any more. */
+  answeredLate(id: RpcId | null): void {
+    if (this.isHaunted && id !== null) this.#ghosts.delete(id)
+  }
+
+  /** A call that was sent is given up; its server may not know yet. */
+  givenUp({ id, habit }: Pending): void {
+    if (habit === undefined) return
+    const { pending, asking = 0 } = this.#holder ?? {}
+    this.#ghosts.add(id, habit, pending?.id === id && asking > 0)
+  }
+
+  /** A call is over, whether its turn had come or not. */
+  ended({ id, habit }: Pending): void {
+    if (habit === undefined) return
+    if (this.#askers.has(id)) this.#askers.delete(id)
+    else if (this.#quiets.has(id)) this.#quiets.delete(id)
+    else this.#left(id)
+    this.#advance()
+  }
+
+  /** The link is closed: gives back all that wait. */
+  end(): Pending[] {
+    const waiting = [...this.#askers.values(), ...this.#quiets.values()].map(({ pending }) => pending)
+    for (const { id } of waiting) {
+      this.#askers.delete(id)
+      this.#quiets.delete(id)
+    }
+    this.#ghosts.end()
+    this.#release()
+    return waiting
+  }
+
+  get #isDrained(): boolean {
+    return this.#open === 1 && !this.isHaunted
+  }
+
+  #left(id: RpcId): void {
+    this.#open--
+    if (this.#holder?.pending.id === id) this.#release()
+  }
+
+  #release(): void {
+    this.#resume()
+    this.#holder = undefined
+    this.#batch = this.#quiets.size
+  }
+
+  #resume(): void {
+    for (const resume of this.#holder?.resumes.splice(0) ?? []) resume()
+  }
+
+  /** Starts all whose turn has come. What it starts may end at once, and call it again. */
+  #advance(): void {
+    if (this.#isAdvancing) return
+    this.#isAdvancing = true
+    if (this.#isDrained) this.#resume()
+    while (this.size > 0 && this.#step());
+    this.#isAdvancing = false
+    if (this.size > 0) this.#tickOn()
+  }
+
+  #step(): boolean {
+    const asker = this.#askers.first()
+    if (asker?.habit.manner === 'quiet') return this.#goesQuietly(asker)
+    if (asker !== undefined && this.#open === 0 && !this.isHaunted && this.#batch === 0)
+      return this.#startsAlone(asker)
+    const quiet = this.#quiets.first()
+    if (quiet === undefined) return this.#batch > 0 && ((this.#batch = 0), true)
+    return this.#mayPass() && this.#starts(quiet, this.#quiets)
+  }
+
+  #goesQuietly(waiting: Waiting): true {
+    const { id } = waiting.pending
+    this.#askers.delete(id)
+    this.#quiets.set(id, waiting)
+    return true
+  }
+
+  #startsAlone(asker: Waiting): true {
+    this.#barrier.reset()
+    this.#holder = holding(asker, this.#ticks)
+    return this.#starts(asker, this.#askers)
+  }
+
+  #starts({ pending }: Waiting, line: InFlight<Waiting>): true {
+    line.delete(pending.id)
+    this.#open++
+    if (this.#batch > 0) this.#batch--
+    this.#host.go(pending)
+    return true
+  }
+
+  /** Whether a quiet call may start now. */
+  #mayPass(): boolean {
+    if (this.#holder !== undefined) return this.#isSharing(this.#holder)
+    return this.#batch > 0 || this.#askers.size === 0 || this.isHaunted || !this.#barrier.isUp(this.#ticks)
+  }
+
+  /** A call that waits for its client's reply does nothing, and what has not asked for long may never. */
+  #isSharing({ habit, since, asking, askedAt, resumes }: Holder): boolean {
+    if (habit.isJealous || resumes.length > 0) return false
+    return asking > 0 ? this.#ticks - askedAt >= SETTLE : this.#ticks - since >= ALONE
+  }
+
+  #tickOn(): void {
+    if (this.#isTicking) return
+    this.#isTicking = true
+    this.#host.clock.after(TICK_MS, () => this.#tick())
+  }
+
+  #tick(): void {
+    this.#isTicking = false
+    this.#ticks++
+    for (const waiting of this.#askers.values()) if (this.#isTried(waiting)) this.#goesQuietly(waiting)
+    const holder = this.#holder
+    if (holder !== undefined) this.#watch(holder)
+    this.#advance()
+    if ((this.#holder?.resumes.length ?? 0) > 0) this.#tickOn()
+  }
+
+  #watch(holder: Holder): void {
+    const { pending, asking, since, askedAt, resumes } = holder
+    if (resumes.length > 0 && this.#ticks - since >= RESUME) this.#resume()
+    if (asking === 0 && this.#isTried(holder)) this.#release()
+    if (asking > 0 && this.size > 0 && this.#ticks - askedAt >= THINK && pending.call !== undefined)
+      this.#host.takeBack(pending.call.exchange, TOO_LONG)
+  }
+
+  /** Whether a thing had its chance to ask alone. */
+  #isTried({ habit: { manner }, since }: { readonly habit: Habit; readonly since: number }): boolean {
+    return manner === 'quiet' || (manner === 'unknown' && this.#ticks - since >= TRIAL)
+  }
+}
+
+function holding({ pending, habit }: Pick<Waiting, 'pending' | 'habit'>, since: number): Holder {
+  return { pending, habit, since, asking: 0, askedAt: 0, resumes: [] }
+}
