@@ -129,6 +129,28 @@ describe('a retry of a parked call', () => {
     )
   })
 
+  test('whose ask the server took back meanwhile finds the answer of the call', async t => {
+    let takeBack: ((reason: string) => void) | undefined
+    let isAnswered = false
+    const { client } = await setting(
+      t,
+      async ({ exchange }) => {
+        const reply = await exchange.ask({ ...ASK, onTakeBack: listener => (takeBack = listener) })
+        isAnswered = 'result' in reply
+        return answer({ content: [], kept: true })
+      },
+      'legacy',
+    )
+    const { requestState } = (await client.request('tools/call', CALL)).result as { requestState: string }
+
+    takeBack?.('changed its mind')
+    const inputResponses = { 'ask-1': { action: 'accept' } }
+    const { result } = await client.request('tools/call', { ...CALL, requestState, inputResponses })
+
+    assert.equal(result?.kept, true)
+    assert.equal(isAnswered, false)
+  })
+
   test('that cannot be asked gets the capability it lacks, and the call ends at the server', async t => {
     let cancelled = ''
     const { connect } = await setting(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { AskReply, Log } from '../../src/core/ports.ts'
-import { ClientAsks } from '../../src/transport/client-asks.ts'
+import { Asking, ClientAsks } from '../../src/transport/client-asks.ts'
 import { Drops } from '../../src/transport/drops.ts'
 import { log, realClock, result, type Seen } from './listen-fake-gate.ts'
 import { INITIALIZE, type Message } from './listen-http-client.ts'
@@ -127,4 +127,29 @@ test('responses that answer nothing are counted', () => {
   for (let id = 1; id <= 10; id++) asks.answer({ ...response, id })
 
   assert.deepEqual(counts, [1, 10])
+})
+
+test('an ask that its server takes back is cancelled at the client, whose answer counts no more', async () => {
+  const sent: Message[] = []
+  const drops = new Drops(log)
+  const asks = new ClientAsks(realClock, drops)
+  const asking = new Asking(asks, message => Boolean(sent.push(JSON.parse(message) as Message)))
+  let takeBack: ((reason: string) => void) | undefined
+  const onTakeBack = (listener: (reason: string) => void): void => void (takeBack = listener)
+
+  const reply = asking.ask({ method: 'roots/list', params: undefined, onTakeBack })
+  await new Promise(resolve => setImmediate(resolve))
+  takeBack?.('changed its mind')
+  const id = 'ask-1'
+  asks.answer({ kind: 'response', id, result: undefined, error: undefined, resultType: undefined })
+
+  assert.equal(errorOf(await reply), 'changed its mind')
+  assert.deepEqual(
+    sent.map(({ method, params }) => [method, params]),
+    [
+      ['roots/list', undefined],
+      ['notifications/cancelled', { requestId: id, reason: 'changed its mind' }],
+    ],
+  )
+  assert.deepEqual(drops.counts, { response: 1 })
 })
