@@ -283,7 +283,7 @@ export interface StdioUpstreamConfig {
    */
   readonly era: 'auto' | 'legacy' | 'modern'
   /**
-   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
   readonly tools?: ToolFilterConfig
@@ -421,7 +421,7 @@ export interface HttpUpstreamConfig {
    */
   readonly era: 'auto' | 'legacy' | 'modern'
   /**
-   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
   readonly tools?: ToolFilterConfig
@@ -475,7 +475,7 @@ export interface SseUpstreamConfig {
    */
   readonly era: 'legacy'
   /**
-   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
   readonly tools?: ToolFilterConfig
@@ -529,7 +529,7 @@ export interface WsUpstreamConfig {
    */
   readonly era: 'auto' | 'legacy' | 'modern'
   /**
-   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
   readonly tools?: ToolFilterConfig

@@ -38,7 +38,8 @@ export async function askLegacy(
 ): Promise<AskReply> {
   const given = await hookReply(graph, exchange, ask)
   if (given !== undefined) return given
-  if (send === undefined || ask.isTakenBack === true || lackingFor(exchange, ask) !== undefined) return cannotAsk(ask)
+  if (send === undefined || ask.isTakenBack === true || lackingFor(exchange, ask) !== undefined)
+    return cannotAsk(ask)
   return send(ask)
 }
 

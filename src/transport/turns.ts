@@ -10,6 +10,8 @@ import type { Pending } from './wire.ts'
 const TICK_MS = 50
 /** How long an unknown thing is alone, and waits to be. */
 const TRIAL = 10
+/** The same while the server may still speak of what was given up. */
+const HAUNTED = 100
 /** After an ask, the time in which more of the same call may come. */
 const SETTLE = 2
 /** How long a call that may ask is alone without asking. */
@@ -49,6 +51,7 @@ interface Holder {
   readonly habit: Habit
   since: number
   asking: number
+  hasAsked: boolean
   askedAt: number
   resumes: (() => void)[]
 }
@@ -123,6 +126,7 @@ export class Turns {
     habit.seen(method)
     this.#holder ??= holding({ pending, habit }, this.#ticks)
     this.#holder.asking++
+    this.#holder.hasAsked = true
     this.#holder.askedAt = this.#ticks
   }
 
@@ -132,12 +136,9 @@ export class Turns {
     const incident = [...new Set([...sent, ...this.#ghosts.habits])]
     if (incident.length === 1) incident[0]?.seen(method)
     else for (const habit of incident) habit.suspected(method, incident)
+    if (this.#open === 0 && this.#ghosts.size === 1) this.#ghosts.clear()
     if (this.#open > 1 && this.#holder?.habit.manner === 'asks') this.#holder.habit.isJealous = true
-    if (incident.length === 0 || method === 'roots/list' || !/^10*$/.test(String(++this.#refused))) return
-    this.#host.log.warn(
-      'a request of the server was refused, as it could be for any of several calls; with "isolation: session" each client has a server of its own',
-      { method, open: this.#open, count: this.#refused },
-    )
+    if (incident.length > 0 && method !== 'roots/list') this.#warn(method)
   }
 
   /** A reply has come for an ask of this exchange; resolves when it may be passed on. */
@@ -166,8 +167,8 @@ export class Turns {
   /** A call that was sent is given up; its server may not know yet. */
   givenUp({ id, habit }: Pending): void {
     if (habit === undefined) return
-    const { pending, asking = 0 } = this.#holder ?? {}
-    this.#ghosts.add(id, habit, pending?.id === id && asking > 0)
+    const { pending, hasAsked = false } = this.#holder ?? {}
+    this.#ghosts.add(id, habit, pending?.id === id && hasAsked)
   }
 
   /** A call is over, whether its turn had come or not. */
@@ -186,9 +187,17 @@ export class Turns {
       this.#askers.delete(id)
       this.#quiets.delete(id)
     }
-    this.#ghosts.end()
+    this.#ghosts.clear()
     this.#release()
     return waiting
+  }
+
+  #warn(method: string): void {
+    if (!/^10*$/.test(String(++this.#refused))) return
+    this.#host.log.warn(
+      'a request of the server was refused, as it could be for any of several calls; with "isolation: session" each client has a server of its own',
+      { method, open: this.#open, count: this.#refused },
+    )
   }
 
   get #isDrained(): boolean {
@@ -272,7 +281,7 @@ export class Turns {
   #tick(): void {
     this.#isTicking = false
     this.#ticks++
-    for (const waiting of this.#askers.values()) if (this.#isTried(waiting)) this.#goesQuietly(waiting)
+    for (const waiting of this.#askers.values()) if (this.#hasWaited(waiting)) this.#goesQuietly(waiting)
     const holder = this.#holder
     if (holder !== undefined) this.#watch(holder)
     this.#advance()
@@ -287,6 +296,11 @@ export class Turns {
       this.#host.takeBack(pending.call.exchange, TOO_LONG)
   }
 
+  /** What is haunted will not be for long. */
+  #hasWaited(waiting: Waiting): boolean {
+    return this.#isTried(waiting) && (!this.isHaunted || this.#ticks - waiting.since >= HAUNTED)
+  }
+
   /** Whether a thing had its chance to ask alone. */
   #isTried({ habit: { manner }, since }: { readonly habit: Habit; readonly since: number }): boolean {
     return manner === 'quiet' || (manner === 'unknown' && this.#ticks - since >= TRIAL)
@@ -294,5 +308,5 @@ export class Turns {
 }
 
 function holding({ pending, habit }: Pick<Waiting, 'pending' | 'habit'>, since: number): Holder {
-  return { pending, habit, since, asking: 0, askedAt: 0, resumes: [] }
+  return { pending, habit, since, asking: 0, hasAsked: false, askedAt: 0, resumes: [] }
 }
