@@ -22,7 +22,7 @@ const NOBODYS: ReadonlySet<string> = new Set([
 /** How one tool, prompt or method behaves. */
 export class Habit {
   manner: Manner = 'unknown'
-  /** It asked while it shared the pipe: it does so no more. */
+  /** Whether it shares the pipe with nobody any more. */
   isJealous = false
   #roots = 0
   #weak = 0
@@ -42,6 +42,11 @@ export class Habit {
     if (this.manner === 'asks' || !this.#counts(method)) return
     this.manner = 'suspect'
     this.#incident = incident
+  }
+
+  /** It shared the pipe when an ask came that may have been its. */
+  disturbed(): void {
+    if (this.manner === 'asks') this.isJealous = true
   }
 
   /** It was answered. An error says little of what it does when all is well. */

@@ -132,12 +132,11 @@ export class Turns {
 
   /** Nobody can tell whose ask it was: those that can have asked will be alone, so that the next is told apart. */
   refused(method: string): void {
-    const sent = this.#host.sent().flatMap(({ habit }) => habit ?? [])
-    const incident = [...new Set([...sent, ...this.#ghosts.habits])]
+    const incident = this.#suspects
     if (incident.length === 1) incident[0]?.seen(method)
     else for (const habit of incident) habit.suspected(method, incident)
     if (this.#open === 0 && this.#ghosts.size === 1) this.#ghosts.clear()
-    if (this.#open > 1 && this.#holder?.habit.manner === 'asks') this.#holder.habit.isJealous = true
+    if (this.#open > 1) this.#holder?.habit.disturbed()
     if (incident.length > 0 && method !== 'roots/list') this.#warn(method)
   }
 
@@ -190,6 +189,11 @@ export class Turns {
     this.#ghosts.clear()
     this.#release()
     return waiting
+  }
+
+  get #suspects(): Habit[] {
+    const sent = this.#host.sent().flatMap(({ habit }) => habit ?? [])
+    return [...new Set([...sent, ...this.#ghosts.habits])]
   }
 
   #warn(method: string): void {
