@@ -128,10 +128,7 @@ describe('a call that waits for its turn', { concurrency: 4 }, () => {
   })
 
   it('waits no longer than half a minute for a client that does not answer: its ask is taken back', async t => {
-    const { it, answer } = await thinking(t, {
-      now: clock.now,
-      after: (ms, run) => clock.after(ms / 50, run),
-    })
+    const { it, answer } = await thinking(t, HASTE)
     const takenBack: string[] = []
     it.asked[0]?.ask.onTakeBack?.(reason => takenBack.push(reason))
     it.reply = async ask => echo(ask)
