@@ -3,6 +3,7 @@ import { parseConfig, type LoadedConfig } from './config/index.ts'
 import { RoadGate } from './core/gate.ts'
 import type { Listener, Upstream } from './core/ports.ts'
 import { Parking } from './core/parking.ts'
+import { TaskStore } from './core/tasks/task-store.ts'
 import { Seal } from './core/seal.ts'
 import { gatewayError, reasonOf } from './errors.ts'
 import type { Connection, ConnectOptions, GatewayOptions, Inspection, UpstreamHandle } from './gateway-api.ts'
@@ -48,6 +49,7 @@ export async function createGateway(
     slots: new SlotTable(),
     seal: new Seal(),
     parking: new Parking(),
+    tasks: new TaskStore(),
     environment: options.environment ?? {},
     plugins: options.plugins ?? [],
     upstreamSays: (upstream, notification) =>
@@ -212,6 +214,7 @@ export class Gateway {
     await this.#listeners.stop(parseDuration(graph.config.shutdown.grace))
     this.#gate.shut()
     this.#around.parking.end()
+    this.#around.tasks.end()
     graph.lane.end()
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
     await Promise.all(this.#draining)

@@ -13,6 +13,7 @@ import type {
 } from './core/ports.ts'
 import type { Parking } from './core/parking.ts'
 import type { Seal } from './core/seal.ts'
+import type { TaskStore } from './core/tasks/task-store.ts'
 import type { Hooks } from './hooks/hooks.ts'
 import { install } from './plugin-host/install.ts'
 import { chooseBuiltins, loadConfigured, ordered, type Chosen } from './plugin-host/resolve.ts'
@@ -27,6 +28,7 @@ export interface Surroundings {
   readonly slots: SlotTable
   readonly seal: Seal
   readonly parking: Parking
+  readonly tasks: TaskStore
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
   /** What an upstream says or becomes goes to the generation that runs. */
@@ -64,6 +66,7 @@ export async function buildGeneration(
     identity,
     seal: around.seal,
     parking: around.parking,
+    tasks: around.tasks,
     log: around.log,
     clock: around.clock,
   })

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto'
+import { gatewayError } from '../errors.ts'
 import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { RELATED_TASK } from '../protocol/era/tasks.ts'
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import type { Graph } from './graph.ts'
-import type { Ask, AskReply, Exchange } from './ports.ts'
+import type { Answer, Ask, AskReply, Exchange } from './ports.ts'
 
 /** What a hook replies in the client's place; undefined when none does. */
 export async function hookReply(graph: Graph, exchange: Exchange, ask: Ask): Promise<AskReply | undefined> {
@@ -26,4 +29,44 @@ export function missingCapability(ask: Ask, requiredCapabilities: JsonObject): R
 /** What no hook answers and no client can be asked for. */
 export function cannotAsk({ method }: Ask): AskReply {
   return { error: rpcError(RPC.methodNotFound, `the client cannot be asked for ${method}`) }
+}
+
+/** The asks in a server's wish, by key. */
+export function asksIn(requests: unknown): (readonly [string, Ask])[] {
+  if (!isObject(requests)) return []
+  return Object.entries(requests).flatMap(([key, value]) =>
+    isObject(value) && typeof value.method === 'string'
+      ? [[key, { method: value.method, params: isObject(value.params) ? value.params : undefined }] as const]
+      : [],
+  )
+}
+
+/** A visit to a page has an id in the legacy era. */
+export function legacyForm(ask: Ask): Ask {
+  if (ask.method !== 'elicitation/create' || ask.params?.mode !== 'url') return ask
+  return { method: ask.method, params: { elicitationId: randomUUID(), ...ask.params } }
+}
+
+/** What a request answers that its client has cancelled. */
+export function cancelledAnswer(): Answer {
+  return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
+}
+
+/** What hooks reply to the asks of a wish in the client's place, by key. */
+export async function hookReplies(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject> {
+  const given = Object.create(null) as JsonObject
+  for (const [key, ask] of asksIn(requests)) {
+    if (graph.hooks.runner('clientRequest', ask.method) === undefined) continue
+    const reply = await hookReply(graph, exchange, ask)
+    if (reply !== undefined && 'result' in reply) given[key] = reply.result
+  }
+  return given
+}
+
+/** An ask as it stands in `inputRequests`: without what only a legacy request has. */
+export function embedded({ method, params }: Ask): JsonObject {
+  if (params === undefined) return { method, params: {} }
+  const { elicitationId: _id, _meta, ...rest } = params
+  const { progressToken: _token, [RELATED_TASK]: _task, ...meta } = isObject(_meta) ? _meta : {}
+  return { method, params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } }
 }

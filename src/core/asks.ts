@@ -1,12 +1,12 @@
-import { randomUUID } from 'node:crypto'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { cannotAsk, hookReply, lackingFor } from './ask-client.ts'
+import { asksIn, cannotAsk, hookReplies, hookReply, lackingFor, legacyForm } from './ask-client.ts'
 import { RoadCall } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { HeldCall } from './parking.ts'
 import type { Answer, Ask, AskReply, Dispatch, Exchange } from './ports.ts'
+import { callAsTask } from './tasks/task-calls.ts'
 import { invalidState, openState, sealState, type RequestState } from './request-state.ts'
 
 /** The methods whose answer may be a wish for input (2026-07-28, multi round-trip requests). */
@@ -22,12 +22,20 @@ const PACE_MS = 250
  */
 export function converse(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   if (!MAY_ASK.has(call.method)) return dispatch(call)
+  const asTask = call.method === 'tools/call' ? callAsTask({ call, dispatch, graph, by: PLAINLY }) : undefined
+  return asTask ?? conversePlainly(call, dispatch, graph)
+}
+
+/** The same for a call that no task is made of, or none yet. */
+function conversePlainly(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   if (call.exchange.session.client.era === 'legacy') return loop(call, dispatch, graph)
   const { params } = call
   if (params?.requestState === undefined && params?.inputResponses === undefined)
     return first(call, dispatch, graph)
   return retry(call, dispatch, graph)
 }
+
+const PLAINLY = { converse: conversePlainly, hold }
 
 /** An ask of a server, for a legacy client on its originating stream. */
 export async function askLegacy(
@@ -70,21 +78,6 @@ async function replyAll(requests: unknown, exchange: Exchange, graph: Graph): Pr
   return Object.fromEntries(replies.map(([key, reply]) => [key, 'result' in reply ? reply.result : {}]))
 }
 
-function asksIn(requests: unknown): (readonly [string, Ask])[] {
-  if (!isObject(requests)) return []
-  return Object.entries(requests).flatMap(([key, value]) =>
-    isObject(value) && typeof value.method === 'string'
-      ? [[key, { method: value.method, params: isObject(value.params) ? value.params : undefined }] as const]
-      : [],
-  )
-}
-
-/** A visit to a page has an id in the legacy era. */
-function legacyForm(ask: Ask): Ask {
-  if (ask.method !== 'elicitation/create' || ask.params?.mode !== 'url') return ask
-  return { method: ask.method, params: { elicitationId: randomUUID(), ...ask.params } }
-}
-
 function pause(exchange: Exchange, graph: Graph): Promise<void> {
   return new Promise(resolve => {
     graph.clock.after(PACE_MS, resolve)
@@ -97,6 +90,7 @@ function again(call: RoadCall, inputResponses: JsonObject, requestState: unknown
   const { requestState: _old, ...asked } = call.params ?? {}
   const params = { ...asked, inputResponses, ...(requestState === undefined ? {} : { requestState }) }
   const next = new RoadCall(call.upstream, call.method, params, call.exchange)
+  next.mayBeTask = call.mayBeTask
   graph.hooks.runner('call', call.method)?.(next)
   return next
 }
@@ -161,16 +155,6 @@ async function passOn(call: RoadCall, input: Payload, dispatch: Dispatch, graph:
   const requestState = sealState(graph, call, hasGiven ? { ...inner, given } : inner)
   const inputRequests = wish.inputRequests === undefined ? {} : { inputRequests: Object.fromEntries(rest) }
   return { input: Payload.of({ ...wish, ...inputRequests, requestState }, 'modern') }
-}
-
-async function hookReplies(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject> {
-  const given = Object.create(null) as JsonObject
-  for (const [key, ask] of asksIn(requests)) {
-    if (graph.hooks.runner('clientRequest', ask.method) === undefined) continue
-    const reply = await hookReply(graph, exchange, ask)
-    if (reply !== undefined && 'result' in reply) given[key] = reply.result
-  }
-  return given
 }
 
 /** A legacy server sends the user to a page by an error; a modern client is asked, and the request made again. */

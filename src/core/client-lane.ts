@@ -11,12 +11,15 @@ import type { Exchange, Notification, Session, UpstreamState } from './ports.ts'
 export interface ListenFilter {
   readonly methods: ReadonlySet<string>
   readonly uris: ReadonlySet<string>
+  readonly taskIds: readonly string[]
 }
 
 /** Open `subscriptions/listen` streams at once. */
 const MAX_LISTENS = 1024
 /** URIs subscribed at once. */
 const MAX_HELD = 10_000
+/** How a task of a legacy server does (2025-11-25, tasks). */
+const TASK_STATUS = 'notifications/tasks/status'
 /** Changes within this time are told once. */
 const COALESCE_MS = 10
 
@@ -58,7 +61,8 @@ export class ClientLane {
     if (this.#isDropped(notification, { lane: 'client', upstream, exchange: undefined })) return
     if (kindsChangedBy(notification.method).length > 0) this.listChanged(notification.method)
     else if (notification.method === 'notifications/resources/updated') this.#updated(upstream, notification)
-    else this.dropped++
+    else if (notification.method !== TASK_STATUS || !this.#graph.tasks.told(upstream, notification))
+      this.dropped++
   }
 
   /** An upstream that comes or goes changes every list it has a part in. */
@@ -108,7 +112,7 @@ export class ClientLane {
       }
       this.#ends.add(end)
       exchange.onCancel(end)
-      if (filter.methods.size === 0 && filter.uris.size === 0) end()
+      if (filter.methods.size === 0 && filter.uris.size === 0 && filter.taskIds.length === 0) end()
     })
   }
 

@@ -4,6 +4,8 @@ import type { Answer, Ask, AskReply, Call, Exchange, Inbound, Notification, Rout
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
 type Send = (ask: Ask) => Promise<AskReply>
+/** Takes an ask in the client's place; `onward` is the way to the client itself. */
+type Asker = (ask: Ask, onward: Send) => Promise<AskReply>
 
 /** Carries what an exchange tells and asks its client through the hooks of its graph. */
 export interface Carrier {
@@ -28,7 +30,7 @@ export class RoadExchange implements Exchange {
   #reason: string | undefined = undefined
   #listeners: Set<(reason: string) => void> | undefined = undefined
   #controller: AbortController | undefined = undefined
-  #asker: Send | undefined = undefined
+  #asker: Asker | undefined = undefined
   #heir: RoadExchange | undefined = undefined
 
   constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
@@ -86,14 +88,16 @@ export class RoadExchange implements Exchange {
   async ask(ask: Ask): Promise<AskReply> {
     this.asking++
     try {
-      return await (this.#asker?.(ask) ?? this.#carrier.ask(this, ask, this.#inbound.ask))
+      return await (this.#asker === undefined
+        ? this.#carrier.ask(this, ask, this.#inbound.ask)
+        : this.#asker(ask, own => this.#carrier.ask(this, own, this.#inbound.ask)))
     } finally {
       this.asking--
     }
   }
 
-  /** Asks go to `asker` from now on, which ends this exchange with them instead of holding it open. */
-  askThrough(asker: Send): void {
+  /** Asks go to `asker` from now on, which may end this exchange with them instead of holding it open. */
+  askThrough(asker: Asker): void {
     this.#asker = asker
   }
 
@@ -119,6 +123,7 @@ export class RoadCall implements Call {
   readonly headers: Record<string, string> = {}
   readonly exchange: RoadExchange
   params: JsonObject | undefined
+  mayBeTask = false
   #reason: string | undefined = undefined
   #listeners: Map<(reason: string) => void, () => void> | undefined = undefined
 
@@ -127,6 +132,11 @@ export class RoadCall implements Call {
     this.method = method
     this.params = params
     this.exchange = exchange
+  }
+
+  /** Whether it was given up, alone or with its exchange. */
+  get isGivenUp(): boolean {
+    return this.#reason !== undefined || this.exchange.cancelled
   }
 
   onCancel(listener: (reason: string) => void): () => void {

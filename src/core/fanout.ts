@@ -1,4 +1,5 @@
 import { gatewayError } from '../errors.ts'
+import { servesTasks } from '../protocol/era/tasks.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import type { Payload } from '../protocol/payload.ts'
 import { RPC } from '../protocol/rpc-error.ts'
@@ -48,9 +49,19 @@ function entriesIn(payload: Payload, kind: Kind, node: UpstreamNode): CatalogEnt
   let entries = parsed.get(payload)
   if (entries === undefined) {
     entries = entriesOf(payload, kind, node.upstream.name, node.prefix)
+    if (kind === 'tools' && mayBeTasks(node)) entries = entries.map(asOptional)
     parsed.set(payload, entries)
   }
   return entries
+}
+
+/** A modern server decides by itself what becomes a task, so any of its tools may (2026-07-28, tasks extension). */
+function mayBeTasks({ upstream: { server } }: UpstreamNode): boolean {
+  return server?.era === 'modern' && servesTasks(server)
+}
+
+function asOptional(entry: CatalogEntry): CatalogEntry {
+  return { ...entry, value: { ...entry.value, execution: { taskSupport: 'optional' } } }
 }
 
 /** Resolves when the upstream has been spoken to, or when waiting longer would make others wait for it. */

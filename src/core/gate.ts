@@ -38,6 +38,7 @@ export class RoadGate implements Gate {
     this.#graph = graph
     this.info = info
     graph.lane.attach(this.#sessions)
+    graph.tasks.attach(graph)
   }
 
   get graph(): Graph {
@@ -50,6 +51,7 @@ export class RoadGate implements Gate {
     graph.lane.adopt(this.#graph.lane)
     const before = this.#graph
     this.#graph = graph
+    graph.tasks.attach(graph)
     before.lane.end()
   }
 
@@ -90,6 +92,7 @@ export class RoadGate implements Gate {
   closeSession(session: Session, reason: string): void {
     this.#sessions.delete(session)
     if (session.client.era === 'legacy') this.#graph.lane.forget(session)
+    this.#graph.tasks.sessionEnded(session)
     for (const { upstream } of this.#graph.upstreams.values()) upstream.sessionEnded?.(session)
     this.#graph.hooks.runner('sessionEnd')?.(session, reason)
   }

@@ -7,6 +7,7 @@ import type { Parking } from './parking.ts'
 import type { Clock, Config, Dispatch, Log, Session, Inbound, Upstream } from './ports.ts'
 import { Router } from './router.ts'
 import { type Seal } from './seal.ts'
+import type { TaskStore } from './tasks/task-store.ts'
 
 /** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
 export interface UpstreamNode {
@@ -29,6 +30,7 @@ export interface GraphParts {
   readonly identity: Identity
   readonly seal: Seal
   readonly parking: Parking
+  readonly tasks: TaskStore
   readonly log: Log
   readonly clock: Clock
 }
@@ -43,6 +45,7 @@ export class Graph {
   readonly lane: ClientLane
   readonly seal: Seal
   readonly parking: Parking
+  readonly tasks: TaskStore
   readonly log: Log
   readonly clock: Clock
   readonly #identity: Identity
@@ -56,6 +59,7 @@ export class Graph {
     this.hooks = parts.hooks
     this.seal = parts.seal
     this.parking = parts.parking
+    this.tasks = parts.tasks
     this.log = parts.log
     this.clock = parts.clock
     this.#identity = parts.identity

@@ -5,13 +5,15 @@ import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { MODERN_VERSIONS } from '../protocol/versions.ts'
 import { known, mergedCapabilities, mergedInstructions } from './capabilities.ts'
-import { RoadCall } from './exchange.ts'
+import { RoadCall, type RoadExchange } from './exchange.ts'
 import { detached } from './fanout.ts'
 import type { Graph } from './graph.ts'
 import type { Answer, Exchange } from './ports.ts'
 import { listen, subscribe, unsubscribe } from './subscriptions.ts'
+import { askTask, listTasks } from './tasks/task-methods.ts'
+import { announceTasks } from './tasks/task-support.ts'
 
-type OwnMethod = (exchange: Exchange, graph: Graph) => Answer | Promise<Answer>
+type OwnMethod = (exchange: RoadExchange, graph: Graph) => Answer | Promise<Answer>
 
 /** What the gateway answers itself, whoever stands behind it. */
 export const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map<string, OwnMethod>([
@@ -22,24 +24,29 @@ export const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map<string, OwnMe
   ['subscriptions/listen', listen],
   ['resources/subscribe', subscribe],
   ['resources/unsubscribe', unsubscribe],
+  ['tasks/get', askTask],
+  ['tasks/update', askTask],
+  ['tasks/cancel', askTask],
+  ['tasks/result', askTask],
+  ['tasks/list', listTasks],
 ])
 
 async function initialize(exchange: Exchange, graph: Graph): Promise<Answer> {
   await known(graph)
   return result({
     protocolVersion: exchange.session.client.version,
-    capabilities: mergedCapabilities(graph),
+    capabilities: announceTasks(mergedCapabilities(graph), exchange.session.client, graph),
     serverInfo: graph.identity(),
     instructions: mergedInstructions(graph),
   })
 }
 
-async function discover(_exchange: Exchange, graph: Graph): Promise<Answer> {
+async function discover({ session }: Exchange, graph: Graph): Promise<Answer> {
   await known(graph)
   return result({
     resultType: 'complete',
     supportedVersions: MODERN_VERSIONS,
-    capabilities: mergedCapabilities(graph),
+    capabilities: announceTasks(mergedCapabilities(graph), session.client, graph),
     instructions: mergedInstructions(graph),
     ttlMs: 0,
     cacheScope: 'private',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { cannotAsk, hookReply, lackingFor, missingCapability } from './ask-client.ts'
+import { cannotAsk, embedded, hookReply, lackingFor, missingCapability } from './ask-client.ts'
 import type { RoadCall, RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import type { Answer, Ask, AskReply } from './ports.ts'
@@ -173,14 +173,6 @@ export class HeldCall {
     this.#disarm?.()
     this.#disarm = this.#graph.clock.after(ms, run)
   }
-}
-
-/** An ask as it stands in `inputRequests`: without what only a legacy request has. */
-function embedded({ method, params }: Ask): JsonObject {
-  if (params === undefined) return { method, params: {} }
-  const { elicitationId: _id, _meta, ...rest } = params
-  const { progressToken: _token, ...meta } = isObject(_meta) ? _meta : {}
-  return { method, params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } }
 }
 
 function givenUp({ method }: Ask, why: string): AskReply {

@@ -5,8 +5,8 @@ import type { Payload } from '../protocol/payload.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
 
-/** What came of an exchange: refusing is a value, and so is a server's wish for input. */
-export type Answer = { result: Payload } | { error: RpcError } | { input: Payload }
+/** What came of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
+export type Answer = { result: Payload } | { error: RpcError } | { input: Payload } | { task: Payload }
 
 /** Who the caller is, verified. `anonymous` on a local pipe or an unauthenticated listener. */
 export interface Principal {
@@ -140,6 +140,8 @@ export interface Call {
   /** Extra HTTP headers toward the upstream, lower case names. */
   readonly headers: Record<string, string>
   readonly exchange: Exchange
+  /** Whether the server may answer with a task. */
+  readonly mayBeTask?: boolean
   /** Runs `listener` once when the call is given up, by the client or by `cancel`; returns the way to take it back. */
   onCancel(listener: (reason: string) => void): () => void
   /** Gives up this call alone, as a deadline does: its upstream is told, its exchange goes on. */

@@ -1,11 +1,15 @@
+import { declaresTasks } from '../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { mergedCapabilities } from './capabilities.ts'
 import type { Graph } from './graph.ts'
 import type { ListenFilter } from './client-lane.ts'
+import type { RoadExchange } from './exchange.ts'
 import { askOwner } from './resource-owner.ts'
 import type { Answer, Exchange } from './ports.ts'
+import { ownTasks, tellOfTasks } from './tasks/listen-tasks.ts'
+import { tasksNotDeclared } from './tasks/task-support.ts'
 
 const FLAGS = {
   tools: 'toolsListChanged',
@@ -16,17 +20,20 @@ const FLAGS = {
 const MAX_URIS = 1024
 
 /** `subscriptions/listen` (2026-07-28): acknowledges what can be had, then stays open until the client ends it. */
-export async function listen(exchange: Exchange, graph: Graph): Promise<Answer> {
+export async function listen(exchange: RoadExchange, graph: Graph): Promise<Answer> {
   const asked = exchange.params?.notifications
   if (!isObject(asked))
     return { error: rpcError(RPC.invalidParams, 'Invalid params: "notifications" must be an object') }
-  const filter = honoured(asked, graph)
+  if (isAsked(asked.taskIds) && !declaresTasks(exchange.session.client.capabilities))
+    return { error: tasksNotDeclared() }
+  const filter = { ...honoured(asked, graph), taskIds: ownTasks(exchange, graph, asked.taskIds) }
   const ended = graph.lane.listen(exchange, filter)
   if (ended === undefined) return { error: rpcError(RPC.internal, 'Subscription limit reached') }
   exchange.emit({
     method: 'notifications/subscriptions/acknowledged',
     params: { notifications: describe(filter) },
   })
+  tellOfTasks(filter.taskIds, exchange, graph)
   // One resource that cannot be watched now is no reason to lose the others.
   await Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
   await ended
@@ -34,7 +41,11 @@ export async function listen(exchange: Exchange, graph: Graph): Promise<Answer> 
   return { result: Payload.of({ resultType: 'complete' }) }
 }
 
-function honoured(asked: JsonObject, graph: Graph): ListenFilter {
+function isAsked(taskIds: unknown): boolean {
+  return Array.isArray(taskIds) && taskIds.length > 0
+}
+
+function honoured(asked: JsonObject, graph: Graph): Omit<ListenFilter, 'taskIds'> {
   const capabilities = mergedCapabilities(graph)
   const methods = new Set<string>()
   for (const [kind, flag] of Object.entries(FLAGS)) {
@@ -51,6 +62,7 @@ function describe(filter: ListenFilter): JsonObject {
   for (const [kind, flag] of Object.entries(FLAGS))
     if (filter.methods.has(`notifications/${kind}/list_changed`)) notifications[flag] = true
   if (filter.uris.size > 0) notifications.resourceSubscriptions = [...filter.uris]
+  if (filter.taskIds.length > 0) notifications.taskIds = [...filter.taskIds]
   return notifications
 }
 

@@ -23,7 +23,7 @@ export function decodeHeaderValue(value: string): string | undefined {
 
 /** What `Mcp-Name` must say for a request; undefined for methods that have no such header. */
 export function nameOf(method: string, params: JsonObject | undefined): string | undefined {
-  const target = method.startsWith('tasks/') ? 'taskId' : METHODS.get(method)?.target
+  const target = METHODS.get(method)?.target
   if (target === undefined || target === 'ref') return undefined
   const name = params?.[target]
   return typeof name === 'string' ? name : undefined

@@ -11,7 +11,7 @@ interface MethodRow {
   /** The kind of thing it lists or addresses. */
   readonly kind?: Kind
   /** The parameter that names its target. */
-  readonly target?: 'name' | 'uri' | 'ref'
+  readonly target?: 'name' | 'uri' | 'ref' | 'taskId'
   /** The server capability it needs. */
   readonly capability?: string
   /** Whether its modern result carries `ttlMs` and `cacheScope` (2026-07-28, caching). */
@@ -47,6 +47,11 @@ export const METHODS: ReadonlyMap<string, MethodRow> = new Map<string, MethodRow
     { to: 'owner', era: 'legacy', kind: 'resources', target: 'uri', capability: 'resources' },
   ],
   ['completion/complete', { to: 'owner', target: 'ref', capability: 'completions' }],
+  ['tasks/get', { to: 'owner', target: 'taskId' }],
+  ['tasks/update', { to: 'owner', era: 'modern', target: 'taskId' }],
+  ['tasks/cancel', { to: 'owner', target: 'taskId' }],
+  ['tasks/result', { to: 'owner', era: 'legacy' }],
+  ['tasks/list', { to: 'owner', era: 'legacy' }],
 ])
 
 interface ListRow {

@@ -1,18 +1,36 @@
-import type { Answer } from '../core/ports.ts'
+import type { Answer, Call, ServerSide } from '../core/ports.ts'
 import { gatewayError } from '../errors.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
+import { readTask, servesTasks } from '../protocol/era/tasks.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import type { Payload } from '../protocol/payload.ts'
 import { visible } from './visible.ts'
 
-/** What a server's response means. Results stay the bytes they came in. */
-export function answerOf(response: RpcResponse): Answer {
+/** What a server's response to a call means. Results stay the bytes they came in. */
+export function answerOf(response: RpcResponse, call: Call, server: ServerSide | undefined): Answer {
   if (response.error !== undefined) return { error: response.error }
   if (response.result === undefined)
     return { error: rpcError(RPC.internal, 'the server answered with nothing') }
-  const type = response.resultType
-  if (type === undefined || type === 'complete') return { result: response.result }
-  if (type === 'input_required') return { input: response.result }
-  return { error: rpcError(RPC.internal, `unsupported result type "${visible(type, 64)}"`) }
+  return meant(response.result, response.resultType ?? 'complete', call, server)
+}
+
+function meant(result: Payload, resultType: string, call: Call, server: ServerSide | undefined): Answer {
+  if (resultType === 'complete') return isCreated(result, call) ? { task: result } : { result }
+  if (resultType === 'input_required') return { input: result }
+  if (resultType === 'task' && server !== undefined && servesTasks(server)) {
+    if (call.method === 'tools/call') return { task: result }
+    // Drafts of the extension say it of a task that was only looked at.
+    if (call.method === 'tasks/get') return { result }
+  }
+  return { error: rpcError(RPC.internal, `unsupported result type "${visible(resultType, 64)}"`) }
+}
+
+/** Whether a legacy server took a call as the task that it was to be: it nests it in its result. */
+function isCreated(result: Payload, { mayBeTask, params }: Call): boolean {
+  if (mayBeTask !== true || !isObject(params?.task)) return false
+  const value = result.value()
+  return isObject(value.task) && readTask(value) !== undefined
 }
 
 /** What a request answers that its client has cancelled. */

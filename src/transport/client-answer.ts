@@ -15,12 +15,16 @@ export const LISTEN = 'subscriptions/listen'
 export function encodeAnswer(id: RpcId, method: string, answer: Answer, reader: Reader): Buffer {
   if ('error' in answer) return Buffer.from(encodeError(id, errorFor(answer.error, reader, method)))
   if (reader.era === 'legacy') {
-    const payload = 'result' in answer ? answer.result : answer.input
-    return encodeResult(id, toLegacyResult(payload, method, reader.version))
+    return encodeResult(id, toLegacyResult(payloadOf(answer), method, reader.version))
   }
-  // A wish for input is never cacheable, so it is written as no method's result.
-  if ('input' in answer) return encodeResult(id, toModernResult(answer.input, ''))
-  return encodeResult(id, toModernResult(answer.result, method))
+  // A wish for input and a task are never cacheable, so they are written as no method's result.
+  return encodeResult(id, toModernResult(payloadOf(answer), 'result' in answer ? method : ''))
+}
+
+/** What an answer that is no error carries. */
+export function payloadOf(answer: Exclude<Answer, { error: RpcError }>): Payload {
+  if ('result' in answer) return answer.result
+  return 'input' in answer ? answer.input : answer.task
 }
 
 /** An error as this client reads it. */

@@ -4,6 +4,7 @@ import { ANONYMOUS } from '../plugin.ts'
 import { RpcFailure, type Connection, type ConnectOptions, type RequestOptions } from '../gateway-api.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import type { Payload } from '../protocol/payload.ts'
+import { payloadOf } from './client-answer.ts'
 import { MODERN_VERSION } from '../protocol/versions.ts'
 
 /** A client inside the process, on the same road as any other: modern, one session. */
@@ -33,7 +34,7 @@ export async function connect(gate: Gate, { client = gate.info }: ConnectOptions
     options.signal?.addEventListener('abort', abort, { once: true })
     if (options.signal?.aborted === true) abort()
     try {
-      return payloadOf(await answer)
+      return payloadOrThrow(await answer)
     } finally {
       options.signal?.removeEventListener('abort', abort)
     }
@@ -46,7 +47,7 @@ export async function connect(gate: Gate, { client = gate.info }: ConnectOptions
   }
 }
 
-function payloadOf(answer: Answer): Payload {
+function payloadOrThrow(answer: Answer): Payload {
   if ('error' in answer) throw new RpcFailure(answer.error)
-  return 'result' in answer ? answer.result : answer.input
+  return payloadOf(answer)
 }

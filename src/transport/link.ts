@@ -89,7 +89,7 @@ export class Link implements WireEvents {
       pending.takeBack = call.onCancel(reason => this.#cancel(pending, reason))
       if (pending.open && this.#turns?.holds(pending) !== true) this.#pass(pending, call)
     })
-    const answer = answerOf(response)
+    const answer = answerOf(response, call, this.server)
     if ('error' in answer) this.#inbox.answered(answer, call.exchange)
     return answer
   }

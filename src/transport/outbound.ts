@@ -2,6 +2,7 @@ import type { Call, ServerSide } from '../core/ports.ts'
 import { ALL_CAPABILITIES, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import { toLegacyParams } from '../protocol/era/legacy.ts'
 import { toModernParams, type ModernClient } from '../protocol/era/modern.ts'
+import { servesTasks, withTasks } from '../protocol/era/tasks.ts'
 import { isObject, type JsonObject, type RpcId } from '../protocol/jsonrpc.ts'
 import { kindsChangedBy, METHODS } from '../protocol/methods.ts'
 import { META } from '../protocol/names.ts'
@@ -16,7 +17,7 @@ export function outboundParams(
 ): JsonObject | undefined {
   const token = clientToken(call.params) === undefined ? undefined : id
   if (server?.era !== 'modern') return toLegacyParams(call.params, token)
-  return toModernParams(call.params, modernClient(call), server.version, token)
+  return toModernParams(call.params, modernClient(call, server), server.version, token)
 }
 
 /** The token under which the client of a call wants to hear of its progress. */
@@ -26,16 +27,24 @@ export function clientToken(params: JsonObject | undefined): RpcId | undefined {
 }
 
 /** What a modern server may know of the client: only what we can carry to it. Lists are made for all clients at once. */
-function modernClient({ method, exchange }: Call): ModernClient {
+function modernClient({ method, exchange, mayBeTask }: Call, server: ServerSide): ModernClient {
   const { client } = exchange.session
   const own = exchange.canAsk ? neutralCapabilities(client) : NOTHING
-  const capabilities = METHODS.get(method)?.to === 'list' ? { ...own, ...ALL_CAPABILITIES } : own
-  return { info: client.info, capabilities, logLevel: client.logLevel }
+  const isList = METHODS.get(method)?.to === 'list'
+  const capabilities = isList ? { ...own, ...ALL_CAPABILITIES } : own
+  const isTasked = mayBeTask === true || isList || method.startsWith('tasks/')
+  return {
+    info: client.info,
+    capabilities: isTasked && servesTasks(server) ? withTasks(capabilities, 'modern') : capabilities,
+    logLevel: client.logLevel,
+  }
 }
+
+const GLOBAL: ReadonlySet<string> = new Set(['notifications/resources/updated', 'notifications/tasks/status'])
 
 /** Whether a notification is about the server as a whole, whatever stream it came on. */
 export function isGlobal(method: string): boolean {
-  return method === 'notifications/resources/updated' || kindsChangedBy(method).length > 0
+  return GLOBAL.has(method) || kindsChangedBy(method).length > 0
 }
 
 /** The subscription that a notification names. */

@@ -1,8 +1,7 @@
 import { isObject, type JsonObject } from '../jsonrpc.ts'
 import type { Era } from '../versions.ts'
+import { TASKS } from './tasks.ts'
 
-/** The tasks extension (2026-07-28); its messages are not bridged, so neither side is told of it. */
-const TASKS = 'io.modelcontextprotocol/tasks'
 /** The first legacy version with elicitation by URL and tools in sampling. */
 const RICH_SINCE = '2025-11-25'
 
@@ -24,6 +23,7 @@ export function neutralCapabilities({ capabilities, version, era }: Declared): J
   if (isObject(roots)) neutral.roots = {}
   if (isObject(sampling)) neutral.sampling = isRich ? sampling : without(sampling, 'tools')
   if (isObject(elicitation)) neutral.elicitation = isRich ? withForm(elicitation) : { form: {} }
+  // Tasks are declared with each call that may become one, whether the client or we wait for it.
   if (isObject(extensions)) neutral.extensions = without(extensions, TASKS)
   return neutral
 }

@@ -23,6 +23,7 @@ interface Source {
 /** What a version does not have in the results of these methods. */
 const CHANGES: ReadonlyMap<string, (source: Source, version: string, edit: Edit) => void> = new Map([
   ['tools/call', changeToolResult],
+  ['tasks/result', changeToolResult],
   ['prompts/get', changePrompt],
 ])
 

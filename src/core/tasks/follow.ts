@@ -1,0 +1,203 @@
+import { isTerminal, readTask, unrelated, type TaskState } from '../../protocol/era/tasks.ts'
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import type { Era } from '../../protocol/versions.ts'
+import { reasonOf } from '../../errors.ts'
+import { asksIn, cancelledAnswer, legacyForm } from '../ask-client.ts'
+import { RoadCall, type RoadExchange } from '../exchange.ts'
+import { detached } from '../fanout.ts'
+import type { Graph } from '../graph.ts'
+import type { Answer } from '../ports.ts'
+
+/** Bounds of the pause between two looks, whatever the server suggests. */
+const MIN_POLL_MS = 50
+const MAX_POLL_MS = 30_000
+const POLL_MS = 1000
+/** Looks that may fail one after the other before the task is given up. */
+const MAX_FAILURES = 5
+
+/** A server's task that is followed in the name of an exchange. */
+export interface Followed {
+  readonly graph: Graph
+  readonly upstream: string
+  readonly exchange: RoadExchange
+  /** The call that became the task, or another that is given up with it. */
+  readonly call: RoadCall
+  /** Hears of each state seen. */
+  readonly sees?: (state: TaskState) => void
+}
+
+/** Follows a server's task to its end, answers what it asks on the way, and gives the result of the call it came from. */
+export async function follow(followed: Followed, task: Payload): Promise<Answer> {
+  const state = readTask(task.value())
+  if (state === undefined) return broken('the server answered with a task that is none')
+  const follower = new Follower(followed, state, task.era ?? 'legacy')
+  const takeBack = followed.call.onCancel(() => follower.cancel())
+  try {
+    return await follower.end()
+  } finally {
+    takeBack()
+  }
+}
+
+class Follower {
+  readonly #of: Followed
+  readonly #era: Era
+  readonly #taskId: string
+  readonly #answered = new Set<string>()
+  #state: TaskState
+  #value: JsonObject | undefined
+  #failures = 0
+  #wake: (() => void) | undefined
+
+  constructor(of: Followed, state: TaskState, era: Era) {
+    this.#of = of
+    this.#era = era
+    this.#taskId = state.taskId
+    this.#state = state
+  }
+
+  /** Tells the server that nobody wants the result any more. */
+  cancel(): void {
+    this.#wake?.()
+    const { graph, exchange } = this.#of
+    // Our own exchange may be given up already, and with it every call it makes.
+    const own = detached(graph, exchange.session, 'tasks/cancel')
+    void this.#ask('tasks/cancel', undefined, own).catch(() => undefined)
+  }
+
+  async end(): Promise<Answer> {
+    for (;;) {
+      this.#of.sees?.(this.#state)
+      if (this.#of.call.isGivenUp) return cancelledAnswer()
+      const answer = await this.#step()
+      if (answer !== undefined) return answer
+      if (this.#of.call.isGivenUp) return cancelledAnswer()
+      const problem = await this.#look()
+      if (problem !== undefined) return problem
+    }
+  }
+
+  /** The answer, if there is one; else what has to be done before the next look. */
+  #step(): Promise<Answer | undefined> {
+    return this.#era === 'legacy' ? this.#legacyStep() : this.#modernStep()
+  }
+
+  async #legacyStep(): Promise<Answer | undefined> {
+    const { status, statusMessage } = this.#state
+    if (status === 'cancelled') return broken(statusMessage ?? 'the server cancelled the task')
+    // There, what a server needs comes with the wait for the result.
+    if (isTerminal(status) || status === 'input_required') return this.#result()
+    await this.#pause()
+    return undefined
+  }
+
+  async #modernStep(): Promise<Answer | undefined> {
+    const { status } = this.#state
+    // The answer that makes a task never says what came of it, or what it needs.
+    if (this.#value === undefined && status !== 'working') return undefined
+    if (this.#value !== undefined && isTerminal(status)) return outcomeOf(this.#state, this.#value)
+    if (status === 'input_required') {
+      const problem = await this.#reply(this.#value?.inputRequests)
+      if (problem !== undefined) return problem
+    }
+    await this.#pause()
+    return undefined
+  }
+
+  async #look(): Promise<Answer | undefined> {
+    try {
+      const answer = await this.#ask('tasks/get')
+      if (!('result' in answer)) return answer
+      const value = answer.result.value()
+      const state = readTask(value)
+      if (state === undefined) return broken('the server does not say how its task does')
+      this.#state = state
+      this.#value = value
+      this.#failures = 0
+      return undefined
+    } catch (error) {
+      if (++this.#failures >= MAX_FAILURES) throw error
+      this.#of.graph.log.debug('a task could not be looked at', {
+        upstream: this.#of.upstream,
+        why: reasonOf(error),
+      })
+      return undefined
+    }
+  }
+
+  /** Undefined when the wait took too long: the task goes on, and so does the looking. */
+  async #result(): Promise<Answer | undefined> {
+    try {
+      const answer = await this.#ask('tasks/result')
+      return 'result' in answer ? { result: Payload.of(unrelated(answer.result.value()), 'legacy') } : answer
+    } catch (error) {
+      if (isTerminal(this.#state.status) || ++this.#failures >= MAX_FAILURES) throw error
+      return undefined
+    }
+  }
+
+  async #reply(requests: unknown): Promise<Answer | undefined> {
+    const { exchange } = this.#of
+    const open = asksIn(requests).filter(([key]) => !this.#answered.has(key))
+    if (open.length === 0) return undefined
+    const isLegacy = exchange.session.client.era === 'legacy'
+    const replies = await Promise.all(
+      open.map(async ([key, ask]) => [key, await exchange.ask(isLegacy ? legacyForm(ask) : ask)] as const),
+    )
+    const inputResponses: JsonObject = {}
+    for (const [key, reply] of replies) {
+      if ('error' in reply) {
+        this.cancel()
+        return broken(`the client could not answer: ${reply.error.message}`)
+      }
+      this.#answered.add(key)
+      inputResponses[key] = reply.result
+    }
+    const told = await this.#ask('tasks/update', { inputResponses })
+    return 'error' in told ? told : undefined
+  }
+
+  #ask(method: string, more?: JsonObject, exchange = this.#of.exchange): Promise<Answer> {
+    const { graph, upstream } = this.#of
+    return askAboutTask({ graph, upstream, exchange }, method, { taskId: this.#taskId, ...more })
+  }
+
+  #pause(): Promise<void> {
+    const ms = Math.max(MIN_POLL_MS, Math.min(this.#state.pollIntervalMs ?? POLL_MS, MAX_POLL_MS))
+    return new Promise(resolve => {
+      const takeBack = this.#of.graph.clock.after(ms, resolve)
+      this.#wake = () => {
+        takeBack()
+        resolve()
+      }
+    })
+  }
+}
+
+/** One request about a task to the server that keeps it, as the configuration of this moment reaches it. */
+export function askAboutTask(
+  about: { readonly graph: Graph; readonly upstream: string; readonly exchange: RoadExchange },
+  method: string,
+  params: JsonObject,
+): Promise<Answer> {
+  const graph = about.graph.tasks.graph ?? about.graph
+  const node = graph.upstreams.get(about.upstream)
+  if (node === undefined)
+    return Promise.resolve(broken(`the server of this task is not configured any more: ${about.upstream}`))
+  const call = new RoadCall(about.upstream, method, params, about.exchange)
+  graph.hooks.runner('call', method)?.(call)
+  return node.dispatch(call)
+}
+
+function outcomeOf({ status, statusMessage }: TaskState, { result, error }: JsonObject): Answer {
+  if (status === 'completed' && isObject(result)) return { result: Payload.of(result) }
+  if (isObject(error) && typeof error.code === 'number' && typeof error.message === 'string')
+    return { error: rpcError(error.code, error.message, error.data) }
+  return broken(statusMessage ?? `the task ${status === 'completed' ? 'has no result' : `was ${status}`}`)
+}
+
+function broken(why: string): { error: ReturnType<typeof rpcError> } {
+  return { error: rpcError(RPC.internal, why) }
+}

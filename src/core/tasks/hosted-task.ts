@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto'
+import { isTerminal, relateTo, unrelated, type TaskState } from '../../protocol/era/tasks.ts'
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { cannotAsk, embedded } from '../ask-client.ts'
+import type { Answer, Ask, AskReply, Exchange } from '../ports.ts'
+
+interface Open {
+  readonly ask: Ask
+  readonly reply: (reply: AskReply) => void
+  /** Whether a legacy client is being asked at this moment. */
+  isAsked: boolean
+}
+
+/** Asks of one task that wait for the client at once. */
+const MAX_ASKS = 64
+
+export interface HostedTaskInit {
+  readonly ttlMs: number
+  readonly pollIntervalMs: number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Ends the work behind it. */
+  readonly cancel: (reason: string) => void
+}
+
+/** A task that we keep ourselves, whoever does the work: its state, what it asks, and what came of it. */
+export class HostedTask {
+  readonly id = randomUUID()
+  /** What the client calls it. */
+  taskId = ''
+  readonly #init: HostedTaskInit
+  readonly #createdAt: string
+  readonly #open = new Map<string, Open>()
+  readonly #watchers = new Set<() => void>()
+  #status: TaskState['status'] = 'working'
+  #message: string | undefined
+  #pollIntervalMs: number
+  #updatedAt: string
+  #outcome: Answer | undefined
+  #asked = 0
+
+  constructor(init: HostedTaskInit) {
+    this.#init = init
+    this.#pollIntervalMs = init.pollIntervalMs
+    this.#createdAt = new Date(init.now()).toISOString()
+    this.#updatedAt = this.#createdAt
+  }
+
+  get state(): TaskState {
+    return {
+      taskId: this.taskId,
+      status: this.#status,
+      ...(this.#message === undefined ? {} : { statusMessage: this.#message }),
+      createdAt: this.#createdAt,
+      lastUpdatedAt: this.#updatedAt,
+      ttlMs: this.#init.ttlMs,
+      pollIntervalMs: this.#pollIntervalMs,
+    }
+  }
+
+  /** The state with what belongs to it, as `tasks/get` of 2026-07-28 has it. */
+  detailed(): JsonObject {
+    const { state } = this
+    if (state.status === 'input_required') {
+      const inputRequests = Object.fromEntries([...this.#open].map(([key, { ask }]) => [key, embedded(ask)]))
+      return { ...state, inputRequests }
+    }
+    if (this.#outcome === undefined) return { ...state }
+    if ('error' in this.#outcome)
+      return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
+    return 'result' in this.#outcome
+      ? { ...state, result: unrelated(this.#outcome.result.value()) }
+      : { ...state }
+  }
+
+  /** What whoever does the work says of it. */
+  says(message: string | undefined, pollIntervalMs = this.#pollIntervalMs): void {
+    if (isTerminal(this.#status) || (message === this.#message && pollIntervalMs === this.#pollIntervalMs))
+      return
+    this.#message = message
+    this.#pollIntervalMs = pollIntervalMs
+    this.#changed()
+  }
+
+  /** Needs something from the client, and waits until it comes for it. */
+  ask(ask: Ask): Promise<AskReply> {
+    if (isTerminal(this.#status) || this.#open.size >= MAX_ASKS) return Promise.resolve(cannotAsk(ask))
+    return new Promise(reply => {
+      this.#open.set(`ask-${++this.#asked}`, { ask, reply, isAsked: false })
+      this.#status = 'input_required'
+      this.#changed()
+    })
+  }
+
+  /** A modern client's answers, by key. What is not asked, or was answered already, is passed over. */
+  answer(responses: JsonObject): void {
+    for (const key of [...this.#open.keys()]) {
+      const response = Object.hasOwn(responses, key) ? responses[key] : undefined
+      if (isObject(response)) this.#reply(key, { result: response })
+    }
+  }
+
+  /** Waits for the end, and asks this legacy client meanwhile what the work needs; undefined when it went away first. */
+  async result(exchange: Exchange): Promise<Answer | undefined> {
+    while (this.#outcome === undefined) {
+      if (exchange.cancelled) return undefined
+      for (const [key, open] of this.#open) if (!open.isAsked) void this.#askThrough(exchange, key, open)
+      await this.#change(exchange)
+    }
+    if (!('result' in this.#outcome)) return this.#outcome
+    const { result } = this.#outcome
+    return { result: Payload.of(relateTo(this.taskId, result.value(), true), result.era) }
+  }
+
+  async #askThrough(exchange: Exchange, key: string, open: Open): Promise<void> {
+    open.isAsked = true
+    const { method, params } = open.ask
+    const reply = await exchange.ask({ method, params: relateTo(this.taskId, params, true) })
+    open.isAsked = false
+    // A client that went away may come back for what it was asked.
+    if ('error' in reply && exchange.cancelled) return
+    this.#reply(key, 'result' in reply ? { result: unrelated(reply.result) } : reply)
+  }
+
+  #reply(key: string, reply: AskReply): void {
+    const open = this.#open.get(key)
+    if (open === undefined) return
+    this.#open.delete(key)
+    if (this.#open.size === 0 && this.#status === 'input_required') this.#status = 'working'
+    this.#changed()
+    open.reply(reply)
+  }
+
+  /** The work has ended. */
+  settle(answer: Answer, status: TaskState['status'] = endOf(answer)): void {
+    if (isTerminal(this.#status)) return
+    this.#outcome = answer
+    this.#status = status
+    if ('error' in answer) this.#message = answer.error.message
+    for (const { ask, reply } of this.#open.values()) reply(cannotAsk(ask))
+    this.#open.clear()
+    this.#changed()
+  }
+
+  /** Nobody wants it any more. False when it had ended already. */
+  cancel(reason: string): boolean {
+    if (isTerminal(this.#status)) return false
+    this.settle({ error: rpcError(RPC.internal, reason, { code: 'GW_CANCELLED' }) }, 'cancelled')
+    this.#init.cancel(reason)
+    return true
+  }
+
+  /** Runs `watcher` after each change; returns the way to take it back. */
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher)
+    return () => void this.#watchers.delete(watcher)
+  }
+
+  #changed(): void {
+    this.#updatedAt = new Date(this.#init.now()).toISOString()
+    for (const watcher of [...this.#watchers]) watcher()
+  }
+
+  #change(exchange: Exchange): Promise<void> {
+    return new Promise(resolve => {
+      const done = (): void => {
+        takeBack()
+        unwatch()
+        resolve()
+      }
+      let takeBack = (): void => undefined
+      const unwatch = this.watch(done)
+      takeBack = exchange.onCancel(done)
+    })
+  }
+}
+
+function endOf(answer: Answer): TaskState['status'] {
+  return 'result' in answer ? 'completed' : 'failed'
+}

@@ -1,0 +1,164 @@
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { readTask, servesTasks, unrelated, type TaskState } from '../../protocol/era/tasks.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { RoadCall, type RoadExchange } from '../exchange.ts'
+import type { Graph } from '../graph.ts'
+import type { Answer, Dispatch, ServerSide } from '../ports.ts'
+import { follow } from './follow.ts'
+import { host } from './host.ts'
+import { sealTaskId, type TaskPlace } from './task-id.ts'
+import { offersTasks, requiresTasks, taskSupport, wishOf } from './task-support.ts'
+
+/** How a call is made that may ask its client, and held open while that thinks. */
+export interface Conversing {
+  converse(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
+  hold(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
+}
+
+interface Tasking {
+  readonly call: RoadCall
+  readonly dispatch: Dispatch
+  readonly graph: Graph
+  readonly by: Conversing
+}
+
+/** How long a server is asked to keep a task that we follow ourselves. */
+const TTL_MS = 3_600_000
+
+/** A tool call whose server, or client, may make a task of it; undefined where neither can, and the call is like any other. */
+export function callAsTask(tasking: Tasking): Promise<Answer> | undefined {
+  const { call, graph } = tasking
+  const server = graph.upstreams.get(call.upstream)?.upstream.server
+  if (server !== undefined && servesTasks(server)) return asTask(tasking, server)
+  return wishOf(call) === 'legacy' && offersTasks(graph) ? Promise.resolve(noTask(call)) : undefined
+}
+
+function asTask(tasking: Tasking, { era }: ServerSide): Promise<Answer> {
+  const wish = wishOf(tasking.call)
+  return era === 'modern' ? atModern[wish](tasking) : atLegacy(tasking)
+}
+
+const atModern = {
+  /** Both speak of tasks in the same way: it passes, but for its id. */
+  modern: async (tasking: Tasking): Promise<Answer> => {
+    tasking.call.mayBeTask = true
+    return passed(tasking, await plainly(tasking))
+  },
+  /** The client has decided that it is a task, so it is one, whether the server makes it one or not. */
+  legacy: async (tasking: Tasking): Promise<Answer> => hostWhole(tasking),
+  /** The server does without where it can; where it cannot, we wait in the client's place. */
+  none: async (tasking: Tasking): Promise<Answer> => {
+    const answer = await plainly(tasking)
+    if ('task' in answer) return driven(tasking, answer.task)
+    if (!('error' in answer) || !requiresTasks(answer.error)) return answer
+    const again = declared(tasking.call)
+    const second = await plainly({ ...tasking, call: again })
+    return 'task' in second ? driven({ ...tasking, call: again }, second.task) : second
+  },
+} as const
+
+async function atLegacy(tasking: Tasking): Promise<Answer> {
+  const { call, graph } = tasking
+  const wish = wishOf(call)
+  const support = await taskSupport(graph, call)
+  if (wish === 'legacy') {
+    if (support === 'forbidden') return noTask(call)
+    call.mayBeTask = true
+    return passed(tasking, await plainly(tasking))
+  }
+  const { task: _task, ...params } = call.params ?? {}
+  call.params = params
+  const isTask = support === 'required' || (support === 'optional' && wish === 'modern')
+  if (!isTask) return plainly(tasking)
+  call.params = { ...params, task: { ttl: TTL_MS } }
+  call.mayBeTask = true
+  const answer = await plainly(tasking)
+  if (!('task' in answer)) return answer
+  return (wish === 'modern' ? hosted(tasking, answer.task) : undefined) ?? driven(tasking, answer.task)
+}
+
+/** A legacy server's task as one of ours, which a modern client can look at. */
+function hosted({ call, graph }: Tasking, task: Payload): Answer | undefined {
+  const { ttlMs, pollIntervalMs } = readTask(task.value()) ?? { ttlMs: null }
+  return host(call, graph, { ttlMs, pollIntervalMs }, (own, sees) =>
+    follow({ graph, upstream: own.upstream, exchange: own.exchange, call: own, sees }, task),
+  )
+}
+
+/** The same call, of which the server may make a task. */
+function declared({ upstream, method, params, headers, exchange }: RoadCall): RoadCall {
+  const again = new RoadCall(upstream, method, params, exchange)
+  Object.assign(again.headers, headers)
+  again.mayBeTask = true
+  return again
+}
+
+function plainly({ call, dispatch, graph, by }: Tasking): Promise<Answer> {
+  return by.converse(call, dispatch, graph)
+}
+
+/** A server's task under an id of ours. */
+function passed({ call, graph }: Tasking, answer: Answer): Answer {
+  if (!('task' in answer)) return answer
+  const value = answer.task.value()
+  const state = readTask(value)
+  const era = answer.task.era ?? 'legacy'
+  const { session } = call.exchange
+  if (state === undefined)
+    return { error: rpcError(RPC.internal, 'the server answered with a task that is none') }
+  const place: TaskPlace = { at: 'server', upstream: call.upstream, era, original: state.taskId }
+  const taskId = sealTaskId(graph, session, place, state.ttlMs)
+  if (taskId === undefined) return { error: rpcError(RPC.internal, 'the id of the task is too long') }
+  if (era === 'modern') return { task: Payload.of({ ...value, resultType: 'task', taskId }, era) }
+  graph.tasks.note(graph, session, taskId, place, state.ttlMs)
+  return { task: Payload.of({ ...value, task: { ...(value.task as JsonObject), taskId } }, era) }
+}
+
+/** Waits for a server's task in the place of a client that knows of none. */
+function driven({ call, graph, by }: Tasking, task: Payload): Promise<Answer> {
+  const { exchange } = call
+  const drive = (): Promise<Answer> =>
+    follow({ graph, upstream: call.upstream, exchange, call, sees: progressOf(exchange) }, task)
+  if (exchange.session.client.era === 'modern') return by.hold(call, drive, graph)
+  exchange.askThrough((ask, onward) =>
+    onward(ask.params === undefined ? ask : { ...ask, params: unrelated(ask.params) }),
+  )
+  return drive()
+}
+
+/** Tells a client that wants to hear of progress that its call is alive. */
+function progressOf(exchange: RoadExchange): ((state: TaskState) => void) | undefined {
+  const meta = exchange.params?._meta
+  const progressToken = isObject(meta) ? meta.progressToken : undefined
+  if (progressToken === undefined) return undefined
+  let progress = 0
+  return ({ statusMessage }) =>
+    exchange.emit({
+      method: 'notifications/progress',
+      params: {
+        progressToken,
+        progress: ++progress,
+        ...(statusMessage === undefined ? {} : { message: statusMessage }),
+      },
+    })
+}
+
+/** A call that a legacy client wants as a task, at a server that has them in another way: ours from the start. */
+async function hostWhole({ call, dispatch, graph, by }: Tasking): Promise<Answer> {
+  if ((await taskSupport(graph, call)) === 'forbidden') return noTask(call)
+  const { task: wish, ...params } = call.params ?? {}
+  const ttlMs = isObject(wish) && typeof wish.ttl === 'number' ? wish.ttl : undefined
+  const whole = host(call, graph, { ttlMs }, async (own, sees) => {
+    own.params = params
+    own.mayBeTask = true
+    const answer = await by.converse(own, dispatch, graph)
+    if (!('task' in answer)) return answer
+    return follow({ graph, upstream: own.upstream, exchange: own.exchange, call: own, sees }, answer.task)
+  })
+  return whole ?? { error: rpcError(RPC.internal, 'too many tasks are kept already') }
+}
+
+function noTask({ params }: RoadCall): Answer {
+  return { error: rpcError(RPC.methodNotFound, `Tool ${String(params?.name)} does not run as a task`) }
+}

@@ -1,0 +1,49 @@
+import type { Era } from '../../protocol/versions.ts'
+import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import type { Graph } from '../graph.ts'
+import type { Session } from '../ports.ts'
+import { principalKey } from '../principal.ts'
+
+/** Where a task is kept: at a server, under the server's own id, or by ourselves. */
+export type TaskPlace =
+  | { readonly at: 'server'; readonly upstream: string; readonly era: Era; readonly original: string }
+  | { readonly at: 'gateway'; readonly original: string }
+
+interface Sealed {
+  readonly place: TaskPlace
+  readonly until: number
+}
+
+/** Longest id of a server that is passed on: it comes back in a header. */
+const MAX_ORIGINAL = 1024
+const DAY_MS = 86_400_000
+/** How long an id can be used at most, whatever its server says. */
+const MAX_LIFE_MS = 30 * DAY_MS
+
+/** An id for this caller alone: it can be neither guessed nor used by another. Undefined for what is too long. */
+export function sealTaskId(
+  graph: Graph,
+  session: Session,
+  place: TaskPlace,
+  ttlMs: number | null,
+): string | undefined {
+  if (place.original.length > MAX_ORIGINAL) return undefined
+  // A server may prolong a task, so the id outlives what it said first.
+  const life = ttlMs === null ? MAX_LIFE_MS : Math.min(Math.max(2 * ttlMs, DAY_MS), MAX_LIFE_MS)
+  return graph.seal.close({ place, until: graph.clock.now() + life }, bindingOf(session))
+}
+
+/** Where the task of this id is; undefined for what is not ours, somebody else's, or too old. */
+export function openTaskId(graph: Graph, session: Session, taskId: unknown): TaskPlace | undefined {
+  if (typeof taskId !== 'string') return undefined
+  const sealed = graph.seal.open(taskId, bindingOf(session)) as Sealed | undefined
+  return sealed !== undefined && sealed.until >= graph.clock.now() ? sealed.place : undefined
+}
+
+export function unknownTask(): RpcError {
+  return rpcError(RPC.invalidParams, 'Unknown task: it has expired, or never was')
+}
+
+function bindingOf({ principal }: Session): string {
+  return JSON.stringify(['task', principalKey(principal)])
+}

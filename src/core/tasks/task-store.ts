@@ -1,0 +1,177 @@
+import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
+import type { Graph } from '../graph.ts'
+import type { Notification, Session } from '../ports.ts'
+import { ANONYMOUS, principalKey } from '../principal.ts'
+import { HostedTask } from './hosted-task.ts'
+import { sealTaskId, type TaskPlace } from './task-id.ts'
+
+/** Tasks that we keep ourselves, all together and of one caller. */
+const MAX_HOSTED = 1000
+const MAX_HOSTED_EACH = 100
+/** Tasks that `tasks/list` may name, all together and of one caller; the oldest are left out. */
+const MAX_KNOWN = 10_000
+const MAX_KNOWN_EACH = 100
+/** How long a task is kept when nobody says, and at most. */
+const TTL_MS = 3_600_000
+const MAX_TTL_MS = 86_400_000
+const POLL_MS = 1000
+
+interface Hosted {
+  readonly task: HostedTask
+  readonly owner: string
+}
+
+interface Known {
+  readonly taskId: string
+  readonly place: TaskPlace
+  readonly session: Session
+  readonly until: number
+}
+
+/** What a client, or a server, wants of a task that we keep. */
+export interface HostWish {
+  readonly ttlMs: number | null | undefined
+  readonly pollIntervalMs?: number | undefined
+  cancel(reason: string): void
+}
+
+/** The tasks that callers have. They outlive a generation; each ends with its time. */
+export class TaskStore {
+  readonly #hosted = new Map<string, Hosted>()
+  readonly #known = new Map<string, Map<string, Known>>()
+  /** Tasks of legacy servers by the server's id, for what they say unasked; undefined where two callers have the same. */
+  readonly #byOriginal = new Map<string, Known | undefined>()
+  #count = 0
+  #graph: Graph | undefined
+
+  /** The graph that runs from now on: tasks go on through it. */
+  attach(graph: Graph): void {
+    this.#graph = graph
+  }
+
+  get graph(): Graph | undefined {
+    return this.#graph
+  }
+
+  /** A task of our own for this caller; undefined when there is no room. */
+  host(graph: Graph, session: Session, wish: HostWish): HostedTask | undefined {
+    const owner = principalKey(session.principal)
+    const own = [...this.#hosted.values()].filter(hosted => hosted.owner === owner)
+    if (this.#hosted.size >= MAX_HOSTED || own.length >= MAX_HOSTED_EACH) return undefined
+    const ttlMs = Math.max(1, Math.min(wish.ttlMs ?? TTL_MS, MAX_TTL_MS))
+    const task = new HostedTask({
+      ttlMs,
+      pollIntervalMs: wish.pollIntervalMs ?? POLL_MS,
+      now: Date.now,
+      cancel: reason => wish.cancel(reason),
+    })
+    const taskId = sealTaskId(graph, session, { at: 'gateway', original: task.id }, ttlMs)
+    if (taskId === undefined) return undefined
+    task.taskId = taskId
+    this.#hosted.set(task.id, { task, owner })
+    graph.clock.after(ttlMs, () => {
+      this.#hosted.delete(task.id)
+      task.cancel('the task has expired')
+    })
+    return task
+  }
+
+  /** A task of our own, if it is this caller's and still there. */
+  hosted(id: string, session: Session): HostedTask | undefined {
+    const hosted = this.#hosted.get(id)
+    return hosted?.owner === principalKey(session.principal) ? hosted.task : undefined
+  }
+
+  /** Takes back one that never became known. */
+  drop(task: HostedTask): void {
+    this.#hosted.delete(task.id)
+  }
+
+  /** Notes a task that a legacy client was told of: it may list it, and hears when it changes. */
+  note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void {
+    const now = graph.clock.now()
+    const known: Known = { taskId, place, session, until: now + Math.min(ttlMs ?? MAX_TTL_MS, MAX_TTL_MS) }
+    const key = callerOf(session)
+    const own = this.#known.get(key) ?? new Map<string, Known>()
+    this.#known.set(key, own)
+    for (const other of own.values()) if (other.until < now) this.#forget(own, other)
+    const [oldest] = own.values()
+    if (own.size >= MAX_KNOWN_EACH && oldest !== undefined) this.#forget(own, oldest)
+    if (this.#count >= MAX_KNOWN) this.#forgetOldest()
+    own.set(taskId, known)
+    this.#count++
+    if (place.at === 'gateway') this.#tellChanges(place.original, session)
+    else {
+      const original = originalKey(place.upstream, place.original)
+      this.#byOriginal.set(original, this.#byOriginal.has(original) ? undefined : known)
+    }
+  }
+
+  /** The tasks this caller knows of, newest first. */
+  list(graph: Graph, session: Session): readonly Known[] {
+    const now = graph.clock.now()
+    return [...(this.#known.get(callerOf(session))?.values() ?? [])]
+      .filter(({ until }) => until >= now)
+      .reverse()
+  }
+
+  /** A legacy server says how a task does: its owner hears it, and nobody else. False for what is nobody's. */
+  told(upstream: string, { method, params }: Notification): boolean {
+    const original = params?.taskId
+    const known =
+      typeof original === 'string' ? this.#byOriginal.get(originalKey(upstream, original)) : undefined
+    return known?.session.notify({ method, params: { ...params, taskId: known.taskId } }) ?? false
+  }
+
+  #tellChanges(id: string, session: Session): void {
+    const task = this.#hosted.get(id)?.task
+    const unwatch = task?.watch(() => {
+      session.notify({ method: 'notifications/tasks/status', params: legacyTask(task.state) })
+      if (isTerminal(task.state.status)) unwatch?.()
+    })
+  }
+
+  /** A conversation is over: what only it could list goes. Tasks themselves go with their time, or when they are cancelled. */
+  sessionEnded(session: Session): void {
+    if (!isNobody(session)) return
+    const own = this.#known.get(callerOf(session))
+    if (own === undefined) return
+    for (const known of own.values()) this.#forget(own, known)
+    this.#known.delete(callerOf(session))
+  }
+
+  /** The gateway stops, and with it the work behind every task. */
+  end(): void {
+    for (const { task } of this.#hosted.values()) task.cancel('the gateway is stopping')
+    this.#hosted.clear()
+  }
+
+  #forgetOldest(): void {
+    const [first] = this.#known
+    if (first === undefined) return
+    const [key, own] = first
+    const [oldest] = own.values()
+    if (oldest !== undefined) this.#forget(own, oldest)
+    if (own.size === 0) this.#known.delete(key)
+  }
+
+  #forget(own: Map<string, Known>, known: Known): void {
+    if (!own.delete(known.taskId)) return
+    this.#count--
+    if (known.place.at === 'server')
+      this.#byOriginal.delete(originalKey(known.place.upstream, known.place.original))
+  }
+}
+
+/** Whom a list belongs to. Callers whom nobody has identified are told apart by their sessions. */
+function callerOf(session: Session): string {
+  return isNobody(session) ? `session ${session.id}` : `principal ${principalKey(session.principal)}`
+}
+
+function isNobody({ principal }: Session): boolean {
+  return principalKey(principal) === principalKey(ANONYMOUS)
+}
+
+function originalKey(upstream: string, original: string): string {
+  return JSON.stringify([upstream, original])
+}
