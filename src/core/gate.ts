@@ -93,7 +93,10 @@ export class RoadGate implements Gate {
     this.#sessions.delete(session)
     if (session.client.era === 'legacy') this.#graph.lane.forget(session)
     this.#graph.tasks.sessionEnded(session)
-    for (const { upstream } of this.#graph.upstreams.values()) upstream.sessionEnded?.(session)
+    // What a server keeps for the session, it keeps for its tasks.
+    this.#graph.tasks.afterwards(session, () => {
+      for (const { upstream } of this.#graph.upstreams.values()) upstream.sessionEnded?.(session)
+    })
     this.#graph.hooks.runner('sessionEnd')?.(session, reason)
   }
 

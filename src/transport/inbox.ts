@@ -1,6 +1,7 @@
 import type { Answer, AskReply, Call, Exchange, Notification } from '../core/ports.ts'
 import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject, RpcNotification, RpcRequest } from '../protocol/jsonrpc.ts'
+import { relatedTask } from '../protocol/era/tasks.ts'
 import { RPC } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
 import { Asks, type PassedAsk } from './asks.ts'
@@ -57,7 +58,16 @@ export class Inbox {
     if (this.#owner.era === 'modern') return this.#owner.host.drops.count('request')
     // Behind its answer a request has nobody left to ask.
     if (of !== undefined) this.#asks.asked(request, () => (of.open ? of.call?.exchange : undefined))
-    else this.#asks.asked(request, () => this.#likely(request))
+    else this.#asks.asked(request, () => this.#waitingFor(request.params) ?? this.#likely(request))
+  }
+
+  /** Who waits for the result of the task that a request says it belongs to (2025-11-25, tasks). */
+  #waitingFor(params: JsonObject | undefined): Exchange | undefined {
+    const taskId = relatedTask(params)
+    if (taskId === undefined) return undefined
+    const waits = ({ call }: Pending): boolean =>
+      call?.method === 'tasks/result' && call.params?.taskId === taskId
+    return this.#owner.pending.values().find(waits)?.call?.exchange
   }
 
   /** Takes back what the server asked the client of this exchange. */

@@ -5,8 +5,10 @@ import type { Graph } from '../../src/core/graph.ts'
 import { Seal } from '../../src/core/seal.ts'
 import { openTaskId, sealTaskId } from '../../src/core/tasks/task-id.ts'
 import { TaskStore } from '../../src/core/tasks/task-store.ts'
-import type { JsonObject, Notification, Principal, Session } from '../../src/plugin.ts'
-import { ANONYMOUS } from '../../src/plugin.ts'
+import type { JsonObject, Notification, Plugin, Principal, Session } from '../../src/plugin.ts'
+import { ANONYMOUS, answer } from '../../src/plugin.ts'
+import { closeAfter, testClient, testGateway } from '../../src/testing/index.ts'
+import { v1TaskServer } from '../fixtures/tasks/sdk-v1.ts'
 import { begin, DECLARED, taskSetting, until } from './tasks/setting.ts'
 
 const PLACE = { at: 'server', upstream: 't', era: 'modern', original: 'task-1' } as const
@@ -145,17 +147,26 @@ for (const era of ['modern', 'legacy'] as const) {
   })
 
   test(`who listens hears how a task at a ${era} server does, with what came of it`, async t => {
-    const { modern, plain, gateway } = await taskSetting(t, era)
+    let over = (): void => undefined
+    const told = new Promise<void>(resolve => (over = resolve))
+    const watching: Plugin<never> = {
+      name: 'watching',
+      setup({ hooks }) {
+        hooks.notification.tap(({ params }) => {
+          if (params?.status === 'completed') over()
+        })
+      },
+    }
+    const { modern, plain, gateway } = await taskSetting(t, era, [watching])
     const taskId = await begin(modern, 'slow_compute', { seconds: 0.2, label: 'heard' })
 
     const notifications = { taskIds: [taskId, 'forged'] }
     const refused = await plain.request('subscriptions/listen', { notifications })
     const listening = modern.start('subscriptions/listen', { notifications })
-    await until(modern, taskId)
-    await pause(150)
+    await told
     await gateway.gateway.close()
-    const { notifications: told } = await listening.reply
-    const [acknowledged, ...heard] = told.map(({ params }) => params ?? {})
+    const reply = await listening.reply
+    const [acknowledged, ...heard] = reply.notifications.map(({ params }) => params ?? {})
 
     assert.equal(refused.error?.code, -32021)
     assert.deepEqual(acknowledged?.notifications, { taskIds: [taskId] })
@@ -189,4 +200,37 @@ test('a server reads its own id in the header and the body of what concerns its 
   assert.equal(got?.headers['mcp-name'], got?.params?.taskId)
   assert.equal(lied.error?.code, -32020)
   assert.equal(server.received('tasks/get').length, 1)
+})
+
+for (const isolation of ['session', 'principal', 'shared'] as const) {
+  test(`a task of a modern client is found again at a legacy server with isolation: ${isolation}`, async t => {
+    const server = closeAfter(t, await v1TaskServer())
+    const upstreams = { t: { type: 'http', url: server.url, prefix: '', isolation } }
+    const gateway = closeAfter(t, await testGateway({ config: { upstreams } }))
+    const client = closeAfter(t, await testClient(gateway, { capabilities: DECLARED }))
+    const taskId = await begin(client, 'greet')
+
+    const asked = await until(client, taskId, 'input_required')
+    const [key = ''] = Object.keys(asked.inputRequests as JsonObject)
+    const inputResponses = { [key]: { action: 'accept', content: { name: 'Ada' } } }
+    await client.request('tasks/update', { taskId, inputResponses })
+
+    assert.equal((await until(client, taskId)).status, 'completed')
+  })
+}
+
+test('what plugins do to the results of calls, they do to those of tasks that we keep', async t => {
+  const changing: Plugin<never> = {
+    name: 'changing',
+    setup({ hooks }) {
+      hooks.response.tap({ methods: ['tools/call'] }, given =>
+        'result' in given ? answer({ content: [{ type: 'text', text: 'changed' }] }) : given,
+      )
+    },
+  }
+  const { modern } = await taskSetting(t, 'legacy', [changing])
+
+  const done = await until(modern, await begin(modern, 'slow_compute'))
+
+  assert.deepEqual(done.result, { content: [{ type: 'text', text: 'changed' }] })
 })

@@ -54,10 +54,13 @@ function inboundOf({ method, params, exchange }: RoadCall, hosted: HostedTask): 
 
 async function run(own: RoadCall, graph: Graph, hosted: HostedTask, work: Work): Promise<void> {
   graph.running++
+  const done = graph.tasks.working(own.exchange.session)
   try {
     const sees = ({ statusMessage, pollIntervalMs }: Partial<TaskState>): void =>
       hosted.says(statusMessage, pollIntervalMs)
-    hosted.settle(await work(own, sees))
+    const answer = await work(own, sees)
+    // As for any call; the exchange that made the task was answered with the task alone.
+    hosted.settle((await graph.hooks.runner('response', own.method)?.(answer, own.exchange)) ?? answer)
   } catch (thrown) {
     const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
     if (error !== thrown) graph.log.error(error.message, { method: own.method, cause: String(thrown) })
@@ -65,6 +68,7 @@ async function run(own: RoadCall, graph: Graph, hosted: HostedTask, work: Work):
       error: rpcError(error.entry.rpc ?? RPC.internal, error.publicMessage, { code: error.code }),
     })
   } finally {
+    done()
     graph.running--
   }
 }

@@ -41,6 +41,7 @@ export class TaskStore {
   readonly #known = new Map<string, Map<string, Known>>()
   /** Tasks of legacy servers by the server's id, for what they say unasked; undefined where two callers have the same. */
   readonly #byOriginal = new Map<string, Known | undefined>()
+  readonly #busy = new Map<Session, { count: number; ended: (() => void) | undefined }>()
   #count = 0
   #graph: Graph | undefined
 
@@ -129,6 +130,25 @@ export class TaskStore {
       session.notify({ method: 'notifications/tasks/status', params: legacyTask(task.state) })
       if (isTerminal(task.state.status)) unwatch?.()
     })
+  }
+
+  /** Work goes on for this session, whether its client is there or not; returns what ends it. */
+  working(session: Session): () => void {
+    const busy = this.#busy.get(session) ?? { count: 0, ended: undefined }
+    this.#busy.set(session, busy)
+    busy.count++
+    return () => {
+      if (--busy.count > 0) return
+      this.#busy.delete(session)
+      busy.ended?.()
+    }
+  }
+
+  /** Runs `end` once no work goes on for this session. */
+  afterwards(session: Session, end: () => void): void {
+    const busy = this.#busy.get(session)
+    if (busy === undefined) end()
+    else busy.ended = end
   }
 
   /** A conversation is over: what only it could list goes. Tasks themselves go with their time, or when they are cancelled. */
