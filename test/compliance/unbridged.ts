@@ -40,9 +40,22 @@ export const UNBRIDGED: readonly Unbridged[] = [
     why: 'modern streams have no event ids',
   },
   {
-    feature: '`tasks/list`, and tasks that the client hosts',
+    feature: 'Tasks that the client hosts',
     eras: 'both',
-    instead: 'refused with -32601',
+    instead: 'a server is told of none, and its `tasks/*` are refused with -32601',
+    why: 'the tasks extension of 2026-07-28 has none',
+  },
+  {
+    feature: '`tasks/list` of the server',
+    eras: 'both',
+    instead: 'a legacy client lists the tasks that the gateway told it of; a modern one gets -32601',
+    why: 'a server does not know whose its tasks are, and the extension of 2026-07-28 has no list',
+  },
+  {
+    feature: 'Progress and logs of a task after its first answer',
+    eras: 'both',
+    instead:
+      'progress with a message becomes the `statusMessage` of a task that the gateway keeps; the rest is dropped',
     why: 'the tasks extension of 2026-07-28 has neither',
   },
   {

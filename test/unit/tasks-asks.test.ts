@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { answer, type JsonObject, type Plugin } from '../../src/plugin.ts'
 import { v1TaskServer } from '../fixtures/tasks/sdk-v1.ts'
-import { begin, settingFor, taskSetting, until, type Setting } from './tasks/setting.ts'
+import { closeAfter, testClient, testGateway } from '../../src/testing/index.ts'
+import { begin, DECLARED, settingFor, taskSetting, until, type Setting } from './tasks/setting.ts'
 
 const ADA = { action: 'accept' as const, content: { name: 'Ada', confirm: true } }
 
@@ -140,4 +142,28 @@ describe('what a task asks', { concurrency: true }, () => {
       assert.equal(heard[0], 'elicitation/create')
     })
   }
+})
+
+test('what two tasks ask on one pipe goes to the client of each', async t => {
+  const args = [fileURLToPath(new URL('../fixtures/tasks/sdk-v1.ts', import.meta.url))]
+  const upstreams = { t: { type: 'stdio', command: process.execPath, args, prefix: '' } }
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams } }))
+  const names = ['Ada', 'Bob', 'Cyd']
+
+  const said = await Promise.all(
+    names.map(async name => {
+      const client = closeAfter(t, await testClient(gateway, { capabilities: DECLARED }))
+      const taskId = await begin(client, 'greet')
+      const asked = await until(client, taskId, 'input_required')
+      const [key = ''] = Object.keys(asked.inputRequests as JsonObject)
+      const inputResponses = { [key]: { action: 'accept', content: { name } } }
+      await client.request('tasks/update', { taskId, inputResponses })
+      return (await until(client, taskId)).result as JsonObject
+    }),
+  )
+
+  assert.deepEqual(
+    said.map(({ content }) => (content as JsonObject[])[0]?.text),
+    names.map(name => `Hello, ${name}!`),
+  )
 })
