@@ -28,7 +28,7 @@ function meant(result: Payload, resultType: string, call: Call, server: ServerSi
 
 /** Whether a legacy server took a call as the task that it was to be: it nests it in its result. */
 function isCreated(result: Payload, { mayBeTask, params }: Call): boolean {
-  if (mayBeTask !== true || !isObject(params?.task)) return false
+  if (mayBeTask !== true || !isObject(params?.task) || result.era === 'modern') return false
   const value = result.value()
   return isObject(value.task) && readTask(value) !== undefined
 }

@@ -232,5 +232,5 @@ test('what plugins do to the results of calls, they do to those of tasks that we
 
   const done = await until(modern, await begin(modern, 'slow_compute'))
 
-  assert.deepEqual(done.result, { content: [{ type: 'text', text: 'changed' }] })
+  assert.deepEqual((done.result as JsonObject).content, [{ type: 'text', text: 'changed' }])
 })

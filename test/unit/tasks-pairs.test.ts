@@ -24,7 +24,9 @@ for (const clientEra of ERAS) {
         const related = { 'io.modelcontextprotocol/related-task': { taskId } }
         assert.deepEqual(
           result,
-          clientEra === 'modern' ? said('computed x') : { ...said('computed x'), _meta: related },
+          clientEra === 'modern'
+            ? { resultType: 'complete', ...said('computed x') }
+            : { ...said('computed x'), _meta: related },
         )
         if (clientEra === 'modern') assert.equal(done.resultType, 'complete')
       })

@@ -70,9 +70,9 @@ export class HostedTask {
     if (this.#outcome === undefined) return { ...state }
     if ('error' in this.#outcome)
       return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
-    return 'result' in this.#outcome
-      ? { ...state, result: unrelated(this.#outcome.result.value()) }
-      : { ...state }
+    if (!('result' in this.#outcome)) return { ...state }
+    // It is a whole result of the call, as a modern server would have given it at once.
+    return { ...state, result: { resultType: 'complete', ...unrelated(this.#outcome.result.value()) } }
   }
 
   /** What whoever does the work says of it. */

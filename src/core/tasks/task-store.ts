@@ -28,6 +28,12 @@ interface Known {
   readonly until: number
 }
 
+interface Named {
+  readonly known: Known
+  holders: number
+  isDoubtful: boolean
+}
+
 /** What a client, or a server, wants of a task that we keep. */
 export interface HostWish {
   readonly ttlMs: number | null | undefined
@@ -39,8 +45,8 @@ export interface HostWish {
 export class TaskStore {
   readonly #hosted = new Map<string, Hosted>()
   readonly #known = new Map<string, Map<string, Known>>()
-  /** Tasks of legacy servers by the server's id, for what they say unasked; undefined where two callers have the same. */
-  readonly #byOriginal = new Map<string, Known | undefined>()
+  /** Tasks of legacy servers by the server's id, for what they say unasked. */
+  readonly #byOriginal = new Map<string, Named>()
   readonly #busy = new Map<Session, { count: number; ended: (() => void) | undefined }>()
   #count = 0
   #graph: Graph | undefined
@@ -83,11 +89,6 @@ export class TaskStore {
     return hosted?.owner === principalKey(session.principal) ? hosted.task : undefined
   }
 
-  /** Takes back one that never became known. */
-  drop(task: HostedTask): void {
-    this.#hosted.delete(task.id)
-  }
-
   /** Notes a task that a legacy client was told of: it may list it, and hears when it changes. */
   note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void {
     const now = graph.clock.now()
@@ -103,8 +104,12 @@ export class TaskStore {
     this.#count++
     if (place.at === 'gateway') this.#tellChanges(place.original, session)
     else {
-      const original = originalKey(place.upstream, place.original)
-      this.#byOriginal.set(original, this.#byOriginal.has(original) ? undefined : known)
+      const key = originalKey(place.upstream, place.original)
+      const named = this.#byOriginal.get(key) ?? { known, holders: 0, isDoubtful: false }
+      named.holders++
+      // Two sessions of one server may count alike; neither must hear of the other's.
+      named.isDoubtful ||= named.known !== known
+      this.#byOriginal.set(key, named)
     }
   }
 
@@ -119,9 +124,11 @@ export class TaskStore {
   /** A legacy server says how a task does: its owner hears it, and nobody else. False for what is nobody's. */
   told(upstream: string, { method, params }: Notification): boolean {
     const original = params?.taskId
-    const known =
+    const named =
       typeof original === 'string' ? this.#byOriginal.get(originalKey(upstream, original)) : undefined
-    return known?.session.notify({ method, params: { ...params, taskId: known.taskId } }) ?? false
+    if (named === undefined || named.isDoubtful) return false
+    const { session, taskId } = named.known
+    return session.notify({ method, params: { ...params, taskId } })
   }
 
   #tellChanges(id: string, session: Session): void {
@@ -178,8 +185,10 @@ export class TaskStore {
   #forget(own: Map<string, Known>, known: Known): void {
     if (!own.delete(known.taskId)) return
     this.#count--
-    if (known.place.at === 'server')
-      this.#byOriginal.delete(originalKey(known.place.upstream, known.place.original))
+    if (known.place.at !== 'server') return
+    const key = originalKey(known.place.upstream, known.place.original)
+    const named = this.#byOriginal.get(key)
+    if (named !== undefined && --named.holders === 0) this.#byOriginal.delete(key)
   }
 }
 
