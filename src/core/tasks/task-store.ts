@@ -103,14 +103,15 @@ export class TaskStore {
     own.set(taskId, known)
     this.#count++
     if (place.at === 'gateway') this.#tellChanges(place.original, session)
-    else {
-      const key = originalKey(place.upstream, place.original)
-      const named = this.#byOriginal.get(key) ?? { known, holders: 0, isDoubtful: false }
-      named.holders++
-      // Two sessions of one server may count alike; neither must hear of the other's.
-      named.isDoubtful ||= named.known !== known
-      this.#byOriginal.set(key, named)
-    }
+    else this.#name(known, originalKey(place.upstream, place.original))
+  }
+
+  #name(known: Known, key: string): void {
+    const named = this.#byOriginal.get(key) ?? { known, holders: 0, isDoubtful: false }
+    named.holders++
+    // Two sessions of one server may count alike; neither must hear of the other's.
+    named.isDoubtful ||= named.known !== known
+    this.#byOriginal.set(key, named)
   }
 
   /** The tasks this caller knows of, newest first. */
