@@ -28,6 +28,11 @@ export const ERRORS = {
     hint: 'gateway tools lists what there is.',
     exit: 2,
   },
+  GW_IMPORT: {
+    text: 'cannot import {file}: {why}',
+    hint: "Give it a client's settings with MCP servers in them, such as .mcp.json.",
+    exit: 2,
+  },
   GW_FILE_EXISTS: {
     text: '{file} exists already',
     hint: 'Choose another name, or overwrite it with --force.',

@@ -2,6 +2,7 @@ import type { Command } from '@oclif/core/command'
 import Call from './commands/call.ts'
 import Completion from './commands/completion.ts'
 import Help from './commands/help.ts'
+import Import from './commands/import.ts'
 import Inspect from './commands/inspect.ts'
 import PluginNew from './commands/plugin/new.ts'
 import Serve from './commands/serve.ts'
@@ -17,6 +18,7 @@ export const COMMANDS: Readonly<Record<string, Command.Class>> = {
   tools: Tools,
   call: Call,
   wrap: Wrap,
+  import: Import,
   'plugin:new': PluginNew,
   completion: Completion,
   help: Help,

@@ -1,0 +1,46 @@
+import { string as argument } from '@oclif/core/args'
+import { boolean, string } from '@oclif/core/flags'
+import { GatewayCommand, JSON_FLAG } from '../gateway-command.ts'
+
+export default class Import extends GatewayCommand {
+  static override summary = "Write a gateway.yaml from a client's list of MCP servers."
+  static override description = [
+    'Reads the files of Claude, Cursor, VS Code, Gemini, Codex, opencode, Windsurf, Zed, Goose and others (JSON, TOML, YAML),',
+    'and servers-config.json with local and remote tools. Says what it could not carry over.',
+  ].join(' ')
+  static override examples = [
+    'gateway import ~/.claude.json',
+    'gateway import .vscode/mcp.json --dry-run',
+    'gateway import servers-config.json --remote https://tools.example.com/mcp',
+  ]
+  static override args = {
+    file: argument({ required: true, description: 'The file to read.', ignoreStdin: true }),
+  }
+  static override flags = {
+    output: string({
+      char: 'o',
+      default: 'gateway.yaml',
+      helpValue: '<file>',
+      summary: 'Where to write the configuration.',
+    }),
+    force: boolean({ summary: 'Overwrite a file that exists.' }),
+    'dry-run': boolean({ summary: 'Print the configuration instead of writing it.' }),
+    remote: string({
+      default: '${REMOTE_GATEWAY_URL}',
+      helpValue: '<url>',
+      summary: 'Where the remote tools of servers-config.json are served.',
+    }),
+    ...JSON_FLAG,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags } = await this.parse(Import)
+    const { importServers, importLines } = await import('../import.ts')
+    const { 'dry-run': dryRun, ...rest } = flags
+    const imported = await importServers({ ...rest, dryRun, file: args.file, cwd: this.terminal.cwd })
+    if (flags.json) return this.printJson(imported)
+    for (const line of importLines(imported, this.terminal)) this.terminal.out.line(line)
+    for (const note of imported.notes)
+      this.terminal.err.line(`${this.terminal.err.paint('yellow', 'note')} ${note}`)
+  }
+}

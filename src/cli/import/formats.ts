@@ -1,0 +1,70 @@
+import { gatewayError } from '../../errors.ts'
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+
+/** How a client writes what is filled in from the environment. */
+export type Placeholders = 'braces' | 'opencode' | 'none'
+
+/** A list of servers as one family of clients writes it. */
+export interface Format {
+  /** Whose it is, for people. */
+  readonly title: string
+  readonly placeholders: Placeholders
+  /** The servers by name; undefined when the settings are not of this format. */
+  servers(settings: JsonObject): ReadonlyMap<string, JsonObject> | undefined
+}
+
+/** The top-level keys under which clients keep their servers. `mcpServers` is what most of them use. */
+export const FORMATS: readonly Format[] = [
+  { title: 'Codex', placeholders: 'none', servers: ({ mcp_servers }) => byName(mcp_servers) },
+  { title: 'opencode', placeholders: 'opencode', servers: ({ mcp }) => byName(mcp) },
+  { title: 'Zed', placeholders: 'none', servers: ({ context_servers }) => byName(context_servers) },
+  { title: 'Goose', placeholders: 'none', servers: ({ extensions }) => byName(extensions) },
+  { title: 'Continue', placeholders: 'braces', servers: ({ mcpServers }) => listed(mcpServers) },
+  {
+    title: 'Claude, Cursor, Gemini, Windsurf and others',
+    placeholders: 'braces',
+    servers: ({ mcpServers }) => byName(mcpServers),
+  },
+  { title: 'VS Code', placeholders: 'braces', servers: ({ servers, mcp }) => byName(servers ?? nested(mcp)) },
+]
+
+/** The format of these settings, with their servers. */
+export function formatOf(
+  settings: JsonObject,
+  file: string,
+): { format: Format; servers: ReadonlyMap<string, JsonObject> } {
+  for (const format of FORMATS) {
+    const servers = format.servers(settings)
+    if (servers !== undefined) return { format, servers }
+  }
+  const why =
+    'it has no servers: none of mcpServers, servers, mcp, mcp_servers, context_servers, extensions, localServers'
+  throw gatewayError('GW_IMPORT', { file, why })
+}
+
+function byName(value: unknown): ReadonlyMap<string, JsonObject> | undefined {
+  if (!isObject(value)) return undefined
+  const servers = Object.entries(value).filter((entry): entry is [string, JsonObject] => isObject(entry[1]))
+  return servers.length > 0 && servers.some(([, server]) => isServer(server)) ? new Map(servers) : undefined
+}
+
+function listed(value: unknown): ReadonlyMap<string, JsonObject> | undefined {
+  if (!Array.isArray(value)) return undefined
+  const servers = value.filter(isObject)
+  return new Map(
+    servers.map((server, index) => [
+      typeof server.name === 'string' ? server.name : `server-${index + 1}`,
+      server,
+    ]),
+  )
+}
+
+function nested(value: unknown): unknown {
+  return isObject(value) ? value.servers : undefined
+}
+
+const MARKS = ['command', 'cmd', 'url', 'uri', 'serverUrl', 'httpUrl']
+
+function isServer(server: JsonObject): boolean {
+  return MARKS.some(mark => mark in server) || isObject(server.transport) || isObject(server.command)
+}

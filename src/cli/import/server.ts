@@ -1,0 +1,191 @@
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import type { Placeholders } from './formats.ts'
+import { REWRITES } from './placeholders.ts'
+
+/** One server of a client as one of our upstreams, or why it cannot be one. */
+export type Converted = { readonly upstream: JsonObject } | { readonly why: string }
+
+/** What a key of a client's entry becomes. Returns false when it could not be carried over. */
+type Carry = (value: unknown, into: Draft) => boolean | void
+
+interface Draft {
+  readonly spec: JsonObject
+  readonly tools: { allow?: unknown; deny?: unknown }
+  type: string | undefined
+}
+
+/** Turns a client's entry into an upstream; `note` hears what could not be carried over. */
+export function convert(
+  server: JsonObject,
+  placeholders: Placeholders,
+  note: (text: string) => void,
+): Converted {
+  const rewritten = rewrite(flattened(server), text => REWRITES[placeholders](text, { note })) as JsonObject
+  const draft: Draft = { spec: {}, tools: {}, type: undefined }
+  for (const [key, value] of Object.entries(rewritten)) {
+    const carry = KEYS.get(key)
+    const isCarried = carry !== undefined && carry(value, draft) !== false
+    if (!isCarried && !MEANINGLESS.has(key)) note(`"${key}" has no counterpart and was left out`)
+  }
+  return finished(draft)
+}
+
+function finished({ spec, tools, type }: Draft): Converted {
+  const { command, url, ...rest } = spec
+  const filter = Object.keys(tools).length > 0 ? { tools } : {}
+  if (typeof url === 'string') {
+    const { args: _args, env: _env, cwd: _cwd, ...remote } = rest
+    return { upstream: { type: type ?? typeOf(url), url, ...remote, ...filter } }
+  }
+  if (typeof command !== 'string') return { why: 'it has neither a command nor a URL' }
+  const { headers: _headers, ...local } = rest
+  return { upstream: { type: 'stdio', command, ...local, ...filter } }
+}
+
+/** An address says how it is spoken to where nothing else does. */
+function typeOf(url: string): string {
+  if (/^wss?:/.test(url)) return 'ws'
+  return /\/sse\/?(\?|$)/.test(url) ? 'sse' : 'http'
+}
+
+/** Zed keeps a command in a map of its own, Continue a transport. */
+function flattened(server: JsonObject): JsonObject {
+  const { command, transport, ...rest } = server
+  if (isObject(command)) {
+    const { path, ...more } = command
+    return { ...rest, ...more, command: path }
+  }
+  return isObject(transport) ? { ...rest, ...transport } : server
+}
+
+function rewrite(value: unknown, text: (text: string) => string): unknown {
+  if (typeof value === 'string') return text(value)
+  if (Array.isArray(value)) return value.map(item => rewrite(item, text))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, rewrite(item, text)]))
+}
+
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['http', 'http'],
+  ['streamable-http', 'http'],
+  ['streamablehttp', 'http'],
+  ['streamable_http', 'http'],
+  ['sse', 'sse'],
+  ['ws', 'ws'],
+  ['websocket', 'ws'],
+])
+
+/** Says how to speak to it, or nothing of use to us. */
+function ofType(value: unknown, into: Draft): void {
+  if (typeof value === 'string') into.type = TYPES.get(value.toLowerCase())
+}
+
+function ofCommand(value: unknown, { spec }: Draft): boolean {
+  const [command, ...args] = Array.isArray(value) ? value.map(String) : [value]
+  if (typeof command !== 'string') return false
+  spec.command = command
+  if (args.length > 0) spec.args = args
+  return true
+}
+
+function to(key: string): Carry {
+  return (value, { spec }) => {
+    if (value === undefined || value === null || isEmpty(value)) return
+    spec[key] = isObject(value) ? texts(value) : Array.isArray(value) ? value.map(String) : value
+  }
+}
+
+/** Numbers and booleans are texts in an environment. */
+function texts(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, String(item)]))
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
+
+function header(name: string, value: string, { spec }: Draft): void {
+  spec.headers = { ...(spec.headers as JsonObject | undefined), [name]: value }
+}
+
+function seconds(key: string): Carry {
+  return (value, { spec }) =>
+    typeof value === 'number' && value > 0 && void (spec[key] = `${Math.ceil(value)}s`)
+}
+
+function enabledWhen(expected: boolean): Carry {
+  return (value, { spec }) => {
+    if (typeof value !== 'boolean') return false
+    if (value !== expected) spec.enabled = false
+    return true
+  }
+}
+
+function filter(key: 'allow' | 'deny'): Carry {
+  return (value, { tools }) => {
+    if (!Array.isArray(value)) return false
+    if (key === 'deny' || !value.includes('*')) tools[key] = value.map(String)
+    return true
+  }
+}
+
+const KEYS: ReadonlyMap<string, Carry> = new Map<string, Carry>([
+  ['type', ofType],
+  ['transport', ofType],
+  ['transportType', ofType],
+  ['command', ofCommand],
+  ['cmd', ofCommand],
+  ['args', to('args')],
+  ['env', to('env')],
+  ['envs', to('env')],
+  ['environment', to('env')],
+  ['cwd', to('cwd')],
+  ['workingDirectory', to('cwd')],
+  ['url', to('url')],
+  ['uri', to('url')],
+  ['serverUrl', to('url')],
+  ['httpUrl', to('url')],
+  ['headers', to('headers')],
+  ['http_headers', to('headers')],
+  ['bearer_token_env_var', (value, into) => header('Authorization', `Bearer \${${String(value)}}`, into)],
+  [
+    'env_http_headers',
+    (value, into) => {
+      if (!isObject(value)) return false
+      for (const [name, variable] of Object.entries(value)) header(name, `\${${String(variable)}}`, into)
+      return true
+    },
+  ],
+  ['startup_timeout_sec', seconds('startupTimeout')],
+  ['tool_timeout_sec', seconds('timeout')],
+  [
+    'timeout',
+    // Most clients count milliseconds; who counts seconds has small numbers.
+    (value, { spec }) =>
+      typeof value === 'number' &&
+      value > 0 &&
+      void (spec.timeout = value < 1000 ? `${Math.ceil(value)}s` : Math.ceil(value)),
+  ],
+  ['enabled', enabledWhen(true)],
+  ['disabled', enabledWhen(false)],
+  ['enabled_tools', filter('allow')],
+  ['includeTools', filter('allow')],
+  ['available_tools', filter('allow')],
+  ['tools', filter('allow')],
+  ['disabled_tools', filter('deny')],
+  ['excludeTools', filter('deny')],
+  ['disabledTools', filter('deny')],
+])
+
+/** Of no use to a gateway, and no loss: names, texts for people, what the client permits itself. */
+const MEANINGLESS: ReadonlySet<string> = new Set([
+  'name',
+  'description',
+  'display_name',
+  'source',
+  'bundled',
+  'trust',
+  'autoApprove',
+  'alwaysAllow',
+  'default_tools_approval_mode',
+])
