@@ -1,3 +1,4 @@
+import { askFor, toModernAsk } from '../protocol/era/asks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
@@ -48,7 +49,14 @@ export async function askLegacy(
   if (given !== undefined) return given
   if (send === undefined || ask.isTakenBack === true || lackingFor(exchange, ask) !== undefined)
     return cannotAsk(ask)
-  return send(ask)
+  const fitted = askFor(ask, exchange.session.client)
+  const reply = await send(fitted.ask === ask ? ask : inPlaceOf(ask, fitted.ask))
+  return 'result' in reply ? { result: fitted.read(reply.result) } : reply
+}
+
+/** The same ask in another form: what is taken back is taken back in this one. */
+function inPlaceOf(ask: Ask, { method, params }: Ask): Ask {
+  return { method, params, onTakeBack: listener => ask.onTakeBack?.(listener) }
 }
 
 /** Turns each wish of a modern server into real requests to a legacy client, until the server has what it needs. */
@@ -162,7 +170,7 @@ function visits(call: RoadCall, answer: Extract<Answer, { error: unknown }>, gra
   const { data } = answer.error
   const elicitations =
     isObject(data) && Array.isArray(data.elicitations) ? data.elicitations.filter(isObject) : []
-  const asks = elicitations.map(({ elicitationId: _id, ...params }) => ({
+  const asks = elicitations.map(params => ({
     method: 'elicitation/create',
     params: { mode: 'url', ...params },
   }))
@@ -171,7 +179,7 @@ function visits(call: RoadCall, answer: Extract<Answer, { error: unknown }>, gra
   const lacks = lackingFor(call.exchange, one)
   if (lacks !== undefined)
     return { error: rpcError(RPC.missingCapability, answer.error.message, { requiredCapabilities: lacks }) }
-  const inputRequests = Object.fromEntries(asks.map((ask, index) => [`visit-${index + 1}`, ask]))
+  const inputRequests = Object.fromEntries(asks.map((ask, index) => [`visit-${index + 1}`, toModernAsk(ask)]))
   return {
     input: Payload.of(
       { resultType: 'input_required', inputRequests, requestState: sealState(graph, call, { again: true }) },

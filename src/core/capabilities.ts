@@ -17,6 +17,7 @@ export function mergedCapabilities(graph: Graph): JsonObject {
     if (own.completions !== undefined) merged.completions = {}
     if (own.logging !== undefined) merged.logging = {}
     addExtensions(merged, passedExtensions(own, graph.upstreams.size === 1))
+    Object.assign(merged, experimentalOf(own, graph.upstreams.size === 1))
   }
   return merged
 }
@@ -25,6 +26,11 @@ export function mergedCapabilities(graph: Graph): JsonObject {
 function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): void {
   if (extensions !== undefined)
     merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }
+}
+
+/** What nobody specified can only be called where there is one place for it to go. */
+function experimentalOf({ experimental }: JsonObject, isOnly: boolean): JsonObject {
+  return isOnly && isObject(experimental) ? { experimental } : {}
 }
 
 function unknownCapabilities(node: UpstreamNode): JsonObject {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { askFor, toModernAsk } from '../protocol/era/asks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
@@ -161,7 +162,10 @@ export class HeldCall {
   #tell(): void {
     if (this.#waiting === undefined || this.#open.size === 0) return
     if (!this.#graph.parking.add(this)) return this.expire('too many calls wait for their clients')
-    const inputRequests = Object.fromEntries([...this.#open].map(([key, { ask }]) => [key, embedded(ask)]))
+    const { client } = this.#exchange.session
+    const inputRequests = Object.fromEntries(
+      [...this.#open].map(([key, { ask }]) => [key, toModernAsk(askFor(ask, client).ask)]),
+    )
     const requestState = sealState(this.#graph, this.#call, { parked: { id: this.id, round: ++this.#round } })
     this.#arm(STATE_TTL_MS, () => this.expire('the client did not come back in time'))
     const { resolve } = this.#waiting

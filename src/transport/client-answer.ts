@@ -1,10 +1,11 @@
-import type { Answer, Log, RpcError } from '../core/ports.ts'
+import type { Answer, Log, Notification, RpcError } from '../core/ports.ts'
 import { GatewayError, gatewayError } from '../errors.ts'
-import { toLegacyError } from '../protocol/era/legacy.ts'
+import { toLegacyError, toLegacyFailure } from '../protocol/era/legacy.ts'
 import { toLegacyResult } from '../protocol/era/legacy-result.ts'
 import { stampSubscription, toModernError, toModernResult } from '../protocol/era/modern.ts'
+import { notificationFor } from '../protocol/era/notifications.ts'
 import type { Reader } from '../protocol/era/reader.ts'
-import { encodeError, encodeResult, type RpcId } from '../protocol/jsonrpc.ts'
+import { encodeError, encodeNotification, encodeResult, type RpcId } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 
@@ -13,7 +14,7 @@ export const LISTEN = 'subscriptions/listen'
 
 /** An answer as the message its client reads. */
 export function encodeAnswer(id: RpcId, method: string, answer: Answer, reader: Reader): Buffer {
-  if ('error' in answer) return Buffer.from(encodeError(id, errorFor(answer.error, reader, method)))
+  if ('error' in answer) return encodeFailure(id, method, answer.error, reader)
   if (reader.era === 'legacy') {
     return encodeResult(id, toLegacyResult(payloadOf(answer), method, reader.version))
   }
@@ -25,6 +26,18 @@ export function encodeAnswer(id: RpcId, method: string, answer: Answer, reader: 
 export function payloadOf(answer: Exclude<Answer, { error: RpcError }>): Payload {
   if ('result' in answer) return answer.result
   return 'input' in answer ? answer.input : answer.task
+}
+
+function encodeFailure(id: RpcId, method: string, error: RpcError, reader: Reader): Buffer {
+  const shown = reader.era === 'legacy' ? toLegacyFailure(error, method) : undefined
+  if (shown !== undefined) return encodeResult(id, Buffer.from(JSON.stringify(shown)))
+  return Buffer.from(encodeError(id, errorFor(error, reader, method)))
+}
+
+/** A notification as the message its client reads; undefined where its version has none of the kind. */
+export function encodeTold(notification: Notification, reader: Reader): string | undefined {
+  const told = notificationFor(notification, reader)
+  return told && encodeNotification(told.method, told.params)
 }
 
 /** An error as this client reads it. */

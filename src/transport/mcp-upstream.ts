@@ -10,6 +10,7 @@ import type {
 } from '../core/ports.ts'
 import { GatewayError } from '../errors.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
+import { replyFor } from '../protocol/era/asks.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { METHODS } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
@@ -155,7 +156,12 @@ export class McpUpstream implements Upstream {
       drops: this.#drops,
       habits: this.#habits,
       notify: notification => context.notify(notification),
-      ask: (ask, exchange) => context.ask(ask, exchange),
+      ask: async (ask, exchange) => {
+        const reply = await context.ask(ask, exchange)
+        const { version } = this.server ?? {}
+        if (!('result' in reply) || version === undefined) return reply
+        return { result: replyFor(ask.method, reply.result, version) }
+      },
       missed: ({ server }) => changesOf(server).forEach(change => context.notify(change)),
       closed: lost,
     }

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../jsonrpc.ts'
 import type { Era } from '../versions.ts'
 import { TASKS } from './tasks.ts'
+import { needsTools } from './sampling.ts'
 
 /** The first legacy version with elicitation by URL and tools in sampling. */
 const RICH_SINCE = '2025-11-25'
@@ -56,7 +57,7 @@ export function lacking(
 function neededFor(method: string, params: JsonObject | undefined): JsonObject | undefined {
   if (method === 'roots/list') return { roots: {} }
   if (method === 'sampling/createMessage')
-    return { sampling: params?.tools === undefined ? {} : { tools: {} } }
+    return { sampling: params !== undefined && needsTools(params) ? { tools: {} } : {} }
   if (method === 'elicitation/create')
     return { elicitation: params?.mode === 'url' ? { url: {} } : { form: {} } }
   return undefined

@@ -41,6 +41,17 @@ export function toLegacyError(error: RpcError, reader = newestReader('legacy'), 
   return error
 }
 
+/**
+ * A tool call that fails for want of a capability, as a legacy client reads it: a result that its model can see, as that
+ * era has no such error. Undefined for every other error.
+ */
+export function toLegacyFailure({ code, message, data }: RpcError, method: string): JsonObject | undefined {
+  if (code !== RPC.missingCapability || method !== 'tools/call') return undefined
+  const required = isObject(data) ? data.requiredCapabilities : undefined
+  const wanted = required === undefined ? '' : ` – the client would need ${JSON.stringify(required)}`
+  return { content: [{ type: 'text', text: message + wanted }], isError: true }
+}
+
 /** A modern server says it in the words of its specification: with the URI as data. */
 function isNoResource({ code, data }: RpcError): boolean {
   return code === RPC.invalidParams && isObject(data) && typeof data.uri === 'string'

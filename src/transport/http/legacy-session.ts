@@ -1,5 +1,5 @@
 import type { Notification, Principal, Session } from '../../core/ports.ts'
-import { encodeNotification } from '../../protocol/jsonrpc.ts'
+import { encodeTold } from '../client-answer.ts'
 import type { ClientAsks } from '../client-asks.ts'
 import { InFlight } from '../in-flight.ts'
 import type { EventStream, SseStream } from '../sse-write.ts'
@@ -73,7 +73,8 @@ export class LegacySession implements Keeper {
   }
 
   notify(notification: Notification): boolean {
-    return this.#stream?.send(encodeNotification(notification.method, notification.params)) ?? false
+    const told = this.session && encodeTold(notification, this.session.client)
+    return told !== undefined && this.#stream?.send(told) === true
   }
 
   /** Ends what goes from us to the client: the gateway stops, and no reply would be taken any more. */

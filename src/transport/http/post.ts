@@ -13,10 +13,10 @@ import type {
 } from '../../core/ports.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { newestReader, type Reader } from '../../protocol/era/reader.ts'
-import { encodeError, encodeNotification, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
+import { encodeError, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { Asking, type ClientAsks } from '../client-asks.ts'
-import { encodeAnswer, errorFor, LISTEN, listenAnswer, thrownAnswer } from '../client-answer.ts'
+import { encodeAnswer, encodeTold, errorFor, LISTEN, listenAnswer, thrownAnswer } from '../client-answer.ts'
 import type { HttpEdge } from './edge.ts'
 import type { Sink } from './reply.ts'
 
@@ -54,8 +54,9 @@ export class Post implements Inbound {
   }
 
   emit({ method, params }: Notification): void {
-    const told = this.isListen ? stampSubscription(params, this.id) : params
-    this.#sink.event(encodeNotification(method, told))
+    const stamped = this.isListen ? stampSubscription(params, this.id) : params
+    const told = encodeTold({ method, params: stamped }, this.#reader)
+    if (told !== undefined) this.#sink.event(told)
   }
 
   get isListen(): boolean {

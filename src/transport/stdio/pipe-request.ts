@@ -12,8 +12,8 @@ import type {
 } from '../../core/ports.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { newestReader, type Reader } from '../../protocol/era/reader.ts'
-import { encodeNotification, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
-import { LISTEN } from '../client-answer.ts'
+import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
+import { encodeTold, LISTEN } from '../client-answer.ts'
 import { Asking, type ClientAsks } from '../client-asks.ts'
 import type { Channel } from './channel.ts'
 
@@ -64,8 +64,10 @@ export class PipeRequest implements Inbound {
   }
 
   emit({ method, params }: Notification): void {
-    const told = this.isListen ? stampSubscription(params, this.id) : params
-    if (!this.isSilent) this.#ends.channel.tell(encodeNotification(method, told))
+    if (this.isSilent) return
+    const stamped = this.isListen ? stampSubscription(params, this.id) : params
+    const told = encodeTold({ method, params: stamped }, this.reader)
+    if (told !== undefined) this.#ends.channel.tell(told)
   }
 
   get isListen(): boolean {

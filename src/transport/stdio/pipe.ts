@@ -1,10 +1,18 @@
-import type { Answer, ClientSide, Era, ListenerContext, Principal, RpcError } from '../../core/ports.ts'
+import type {
+  Answer,
+  ClientSide,
+  Era,
+  ListenerContext,
+  Notification,
+  Principal,
+  RpcError,
+} from '../../core/ports.ts'
 import { ANONYMOUS } from '../../plugin.ts'
-import { encodeError, encodeNotification, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
+import { encodeError, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
 import type { Message, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { answersOf, BatchAnswers, parseBatch } from '../batch.ts'
-import { encodeAnswer, errorFor, listenAnswer, thrownAnswer } from '../client-answer.ts'
+import { encodeAnswer, encodeTold, errorFor, listenAnswer, thrownAnswer } from '../client-answer.ts'
 import { ClientAsks } from '../client-asks.ts'
 import { Drops } from '../drops.ts'
 import { InFlight } from '../in-flight.ts'
@@ -65,7 +73,7 @@ export class Pipe {
       gate: context.gate,
       listener: context.name,
       principal: options.principal ?? ANONYMOUS,
-      notify: ({ method, params }) => this.#writer.tell(encodeNotification(method, params)),
+      notify: notification => this.#tell(notification),
     })
   }
 
@@ -79,6 +87,12 @@ export class Pipe {
       gone: () => over(0),
       flow: () => this.#flow(),
     })
+  }
+
+  #tell(notification: Notification): boolean {
+    const reader = this.#session.root?.client
+    const told = reader && encodeTold(notification, reader)
+    return told !== undefined && this.#writer.tell(told)
   }
 
   /** Reads on, unless the reader of our answers is behind or the session is not open yet. */
