@@ -61,9 +61,16 @@ function upstreamLines({ upstreams, catalog }: Inspection, out: Output): string[
       pid && `pid ${pid}`,
     ]
     const text = problem ?? (state === 'ready' ? [offers, ...about].filter(Boolean).join(' · ') : '')
-    return [name, out.paint('cyan', type), stateText(state, out), text]
+    const told = [text, droppedText(upstream)].filter(Boolean).join(' · ')
+    return [name, out.paint('cyan', type), stateText(state, out), told]
   })
   return table(rows, uncut(out), 2)
+}
+
+/** What it sent and nobody could be given: `dropped 2 progress, 1 response`. */
+function droppedText({ dropped = {} }: UpstreamStatus): string | undefined {
+  const counts = Object.entries(dropped).map(([kind, count]) => `${count} ${kind}`)
+  return counts.length === 0 ? undefined : `dropped ${counts.join(', ')}`
 }
 
 function protocolText({ era, version }: UpstreamStatus): string | undefined {

@@ -207,7 +207,11 @@ export interface HttpLimitsConfig {
    */
   readonly sessions: number
   /**
-   * How long an unused session is kept.
+   * Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.
+   */
+  readonly sessionsPerPrincipal: number
+  /**
+   * How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.
    */
   readonly idle: string | number
   /**

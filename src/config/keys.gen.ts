@@ -10,6 +10,7 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/listeners/*/limits/connections',
   '/listeners/*/limits/idle',
   '/listeners/*/limits/sessions',
+  '/listeners/*/limits/sessionsPerPrincipal',
   '/listeners/*/port',
   '/lists/grace',
   '/lists/pageSize',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock, Gate, Log, Principal } from '../core/ports.ts'
-import { principalKey } from '../plugin.ts'
+import { ANONYMOUS, principalKey } from '../plugin.ts'
 import { ClientAsks } from './client-asks.ts'
 import { Drops } from './drops.ts'
 import { EventStore, type EventBudget } from './http/event-store.ts'
@@ -14,6 +14,8 @@ export interface LegacySessionsOptions {
   readonly log: Log
   /** Most sessions at a time. */
   readonly max: number
+  /** Most sessions of one caller who is known. */
+  readonly maxEach: number
   readonly idleMs: number
 }
 
@@ -23,6 +25,8 @@ export class LegacySessions {
   readonly #byId = new Map<string, LegacySession>()
   readonly #drops: Drops
   readonly #kept: EventBudget = { bytes: 0 }
+  /** Sessions of each caller who is known, those that are being opened included. */
+  readonly #each = new Map<string, number>()
   #opening = 0
   #takeBack: (() => void) | undefined
 
@@ -35,11 +39,13 @@ export class LegacySessions {
     return this.#byId.size
   }
 
-  /** A session that is being opened, or undefined when there are too many; `add` or `abandon` it. */
-  begin(principal: Principal): LegacySession | undefined {
-    if (this.#isFull()) this.#sweep()
-    if (this.#isFull()) return undefined
+  /** A session that is being opened, or of whom there are too many; `add` or `abandon` it. */
+  begin(principal: Principal): LegacySession | 'all' | 'own' {
+    if (this.#fullOf(principal) !== undefined) this.#sweep()
+    const full = this.#fullOf(principal)
+    if (full !== undefined) return full
     this.#opening++
+    this.#count(principal, 1)
     const { clock } = this.#options
     return new LegacySession({
       id: randomBytes(24).toString('base64url'),
@@ -50,8 +56,19 @@ export class LegacySessions {
     })
   }
 
-  #isFull(): boolean {
-    return this.#byId.size + this.#opening >= this.#options.max
+  #fullOf(principal: Principal): 'all' | 'own' | undefined {
+    const { max, maxEach } = this.#options
+    if (this.#byId.size + this.#opening >= max) return 'all'
+    return (this.#each.get(principalKey(principal)) ?? 0) >= maxEach ? 'own' : undefined
+  }
+
+  /** Those whom nobody asked who they are may be many. */
+  #count(principal: Principal, change: 1 | -1): void {
+    if (principal === ANONYMOUS) return
+    const key = principalKey(principal)
+    const count = (this.#each.get(key) ?? 0) + change
+    if (count > 0) this.#each.set(key, count)
+    else this.#each.delete(key)
   }
 
   add(session: LegacySession): void {
@@ -60,8 +77,9 @@ export class LegacySessions {
     this.#arm()
   }
 
-  abandon(): void {
+  abandon({ principal }: LegacySession): void {
     this.#opening--
+    this.#count(principal, -1)
   }
 
   /** A living session of this principal. Someone else's does not exist for him. */
@@ -79,6 +97,7 @@ export class LegacySessions {
 
   end(session: LegacySession, reason: string): void {
     if (!this.#byId.delete(session.id)) return
+    this.#count(session.principal, -1)
     session.end(reason)
     if (session.session !== undefined) this.#options.gate.closeSession(session.session, reason)
   }

@@ -54,12 +54,13 @@ class HttpListener implements Listener {
     const { name, gate, log, clock } = context
     const settings = httpSettings(name, spec, config, context.authenticates)
     const { idleMs } = settings
-    const pipes = new Conversations()
+    const pipes = new Conversations(clock, idleMs)
     const sessions = new LegacySessions({
       gate,
       clock,
       log,
       idleMs,
+      maxEach: settings.maxSessionsEach,
       // All clients share one bound, however they came.
       get max() {
         return settings.maxSessions - pipes.size

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { result, type FakeGate, type Seen } from './listen-fake-gate.ts'
+import { FakeClock, result, type FakeGate, type Seen } from './listen-fake-gate.ts'
 import { initializeAs, listening, openEvents, roundTrip, type Events } from './listen-events-client.ts'
 import { JSON_HEADERS, legacy, modern, send, serve, type Message } from './listen-http-client.ts'
 
@@ -217,4 +217,29 @@ test('a batch of a client that came back goes on as well', async t => {
   const again = await openEvents(url, listening(session, primed?.id))
 
   assert.deepEqual(saidIn(await again.rest()), ['heard', { two: true }, { one: true }])
+})
+
+test('a call that takes long gets an id to come back with before it says anything, and its answer is not lost', async t => {
+  const clock = new FakeClock()
+  const { gate, url } = await serve(t, {}, clock)
+  const session = await initializeAs(url)
+  const older = await initializeAs(url, '2025-06-18')
+  const next = gate.next('slow/call')
+  const opening = openEvents(url, legacy(session, { id: 1, method: 'slow/call' }))
+  const seen = await next
+  const nextOlder = gate.next('slow/call')
+  const plain = send(url, legacy(older, { id: 1, method: 'slow/call' }))
+  const seenOlder = await nextOlder
+
+  clock.advance(1000)
+  const events = await opening
+  const primed = await events.next()
+  await events.leave()
+  seen.resolve(result({ done: true }))
+  seenOlder.resolve(result({ done: true }))
+  const back = await openEvents(url, listening(session, String(primed?.id)))
+
+  assert.equal(primed?.data, '')
+  assert.deepEqual(saidIn((await back.rest()) as never), [{ done: true }])
+  assert.equal((await plain).headers['content-type'], 'application/json')
 })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FakeClock, result } from './listen-fake-gate.ts'
+import { ANONYMOUS } from '../../src/plugin.ts'
+import { LegacySessions } from '../../src/transport/legacy-sessions.ts'
+import { FakeClock, FakeGate, log, realClock, result } from './listen-fake-gate.ts'
 import {
   INITIALIZE,
   initialize,
@@ -111,6 +113,37 @@ test('when the table is full a client is asked to come back, and expired session
   assert.equal(full.status, 503)
   assert.ok(Number(full.headers['retry-after']) > 0)
   assert.equal(again.status, 200)
+})
+
+test('one caller cannot take the sessions of all', () => {
+  const sessions = new LegacySessions({
+    gate: new FakeGate(),
+    clock: realClock,
+    log,
+    max: 5,
+    maxEach: 2,
+    idleMs: 1000,
+  })
+  const named = (subject: string) => ({ issuer: 'i', client: 'c', subject, scopes: [] })
+  const opened = [1, 2].map(() => sessions.begin(named('ann')))
+  for (const session of opened) if (typeof session !== 'string') sessions.add(session)
+
+  assert.equal(sessions.begin(named('ann')), 'own')
+  const given = sessions.begin(named('bob'))
+  assert.notEqual(given, 'own')
+  if (typeof given !== 'string') sessions.abandon(given)
+  const [first] = opened
+  if (typeof first === 'object') sessions.end(first, 'deleted')
+  assert.equal(typeof sessions.begin(named('ann')), 'object')
+  assert.equal(sessions.begin(named('ann')), 'own')
+  // Those whom nobody asked who they are share the limit of all.
+  const anybody = [1, 2, 3].map(() => sessions.begin(ANONYMOUS))
+  assert.deepEqual(
+    anybody.map(session => typeof session),
+    ['object', 'object', 'object'],
+  )
+  assert.equal(sessions.begin(ANONYMOUS), 'all')
+  sessions.endAll('over')
 })
 
 test('a reader that does not read is cut', async t => {

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { request } from 'node:http'
 import { once } from 'node:events'
 import { INITIALIZE, JSON_HEADERS, envelope } from './listen-http-client.ts'
-import { refused, serveAll, talk } from './listen-network.ts'
+import { result } from './listen-fake-gate.ts'
+import { openOldStream, refused, serveAll, talk } from './listen-network.ts'
 
 test('a legacy client shakes hands and calls over a WebSocket, on one session', async t => {
   const { gate, at } = await serveAll(t)
@@ -165,3 +166,25 @@ function canPassOver(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   return major > 24 || (major === 24 && minor >= 9)
 }
+
+test('a conversation in which nothing happens ends after limits.idle, one that waits for an answer does not', async t => {
+  const limits = { body: '4MiB', sessions: 10, idle: '150ms', connections: 64 }
+  const { gate, at } = await serveAll(t, { limits })
+  const [idle, busy] = [await talk(at('/ws')), await talk(at('/ws'))]
+  const slow = gate.next('slow/one')
+  busy.send({ id: 1, method: 'slow/one' })
+  const seen = await slow
+  idle.send(INITIALIZE)
+  await idle.next()
+  const stream = await openOldStream(at('/sse'))
+
+  await idle.closed
+  assert.equal(await stream.next(), undefined)
+  seen.resolve(result({}))
+
+  assert.equal((await busy.next())?.id, 1)
+  assert.deepEqual(
+    gate.closed.map(({ reason }) => reason),
+    ['idle'],
+  )
+})

@@ -2,6 +2,12 @@ import { isPlain, listAt, mapAt, textAt } from '../../util/plain.ts'
 import { didYouMean } from '../../util/suggest.ts'
 import type { Report } from '../problem.ts'
 
+/** Types of upstream whose requests have no headers of their own. */
+const HEADERLESS: ReadonlyMap<string, string> = new Map([
+  ['stdio', 'is a local process'],
+  ['ws', 'has one WebSocket for many sessions'],
+])
+
 /** Every upstream that is spoken of must exist, and be one that can do what is asked of it. */
 export function checkNames(config: unknown, report: Report): void {
   const upstreams = mapAt(config, 'upstreams')
@@ -25,8 +31,9 @@ export function checkNames(config: unknown, report: Report): void {
   }
 
   function withHeaders(name: string, pointer: string): void {
-    if (!isPlain(upstreams[name]) || textAt(upstreams, name, 'type') !== 'stdio') return
-    const message = `upstream "${name}" is a local process and gets no headers`
+    const why = isPlain(upstreams[name]) ? HEADERLESS.get(textAt(upstreams, name, 'type') ?? '') : undefined
+    if (why === undefined) return
+    const message = `upstream "${name}" ${why} and gets no headers`
     report({ pointer, message, hint: 'name HTTP upstreams only', severity: 'warning' })
   }
 }

@@ -61,6 +61,10 @@ class BatchSink implements Sink {
     return this.#reply.event(message)
   }
 
+  prime(): void {
+    // Batches are older than ids to come back with.
+  }
+
   onLost(listener: () => void): void {
     this.#reply.onLost(listener)
   }

@@ -58,6 +58,7 @@ export async function answerLegacy(
 
 async function runIn(edge: HttpEdge, owner: LegacySession, session: Session, post: Post): Promise<Answer> {
   owner.running.set(post.id, post)
+  owner.watch(edge.clock)
   const answer = await post.run(edge, session)
   owner.running.delete(post.id)
   owner.touch(edge.clock.now())
@@ -95,10 +96,7 @@ export async function initialize(
   const problem = initializeProblem(request.params)
   if (problem !== undefined) return reply.error(200, problem, request.id)
   const owner = edge.sessions.begin(headers.caller)
-  if (owner === undefined) {
-    const full = refusal(503, 'Too many sessions; try again later', RPC.internal)
-    return reply.refuse({ ...full, headers: { 'retry-after': '30' } }, request.id)
-  }
+  if (typeof owner === 'string') return reply.refuse(tooMany(owner), request.id)
   if (!(await open(edge, owner, request, reply))) return
   reply.sessionId = owner.id
   const post = new Post(request, headers.passed, 'legacy', reply)
@@ -108,6 +106,14 @@ export async function initialize(
   if (isLost) reply.sessionId = undefined
   post.finish(answer, edge.log)
   if (isLost) edge.sessions.end(owner, 'refused')
+}
+
+function tooMany(whose: 'all' | 'own'): Refusal {
+  const full =
+    whose === 'all'
+      ? refusal(503, 'Too many sessions; try again later', RPC.internal)
+      : refusal(429, 'Too many sessions of yours; end one, or try again later', RPC.internal)
+  return { ...full, headers: { 'retry-after': '30' } }
 }
 
 async function open(
@@ -127,7 +133,7 @@ async function open(
     edge.sessions.add(owner)
     return true
   } catch (thrown) {
-    edge.sessions.abandon()
+    edge.sessions.abandon(owner)
     const failed = thrownAnswer(thrown, edge.log)
     reply.error(failed.status, failed.error, request.id)
     return false

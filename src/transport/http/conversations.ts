@@ -1,8 +1,11 @@
+import type { Clock } from '../../core/ports.ts'
 import type { HttpEdge } from './edge.ts'
 import { refusal, type Refusal } from '../guard-http.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { Pipe, type PipeOptions } from '../stdio/pipe.ts'
 import type { Channel } from '../stdio/channel.ts'
+
+const MAX_SWEEP_MS = 30_000
 
 /** A channel over one connection of an HTTP listener. */
 export interface NetworkChannel extends Channel {
@@ -13,6 +16,15 @@ export interface NetworkChannel extends Channel {
 /** The conversations of an HTTP listener that have a connection of their own: event streams and WebSockets. */
 export class Conversations {
   readonly #open = new Map<Pipe, Promise<void>>()
+  readonly #clock: Clock
+  readonly #idleMs: number
+  #takeBack: (() => void) | undefined
+
+  /** Those in which nothing happens for `idleMs` end: their clients may be long gone. */
+  constructor(clock: Clock, idleMs: number) {
+    this.#clock = clock
+    this.#idleMs = idleMs
+  }
 
   get size(): number {
     return this.#open.size
@@ -26,12 +38,24 @@ export class Conversations {
     const pipe = new Pipe({ channel, context: { name, gate, log, clock }, graceMs: 0, ...options })
     this.#open.set(pipe, this.#follow(pipe, channel))
     pipe.start()
+    this.#arm()
   }
 
   /** Lets what is under way end within `graceMs`, then cuts it. */
   async stop(graceMs: number): Promise<void> {
+    this.#takeBack?.()
     for (const pipe of this.#open.keys()) void pipe.end('shutdown', graceMs)
     await Promise.all(this.#open.values())
+  }
+
+  #arm(): void {
+    this.#takeBack ??= this.#clock.after(Math.min(this.#idleMs, MAX_SWEEP_MS), () => {
+      this.#takeBack = undefined
+      const before = this.#clock.now() - this.#idleMs
+      for (const pipe of this.#open.keys())
+        if (pipe.idleSince !== undefined && pipe.idleSince <= before) void pipe.end('idle', 0)
+      if (this.#open.size > 0) this.#arm()
+    })
   }
 
   async #follow(pipe: Pipe, channel: NetworkChannel): Promise<void> {

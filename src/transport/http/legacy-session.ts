@@ -1,4 +1,4 @@
-import type { Notification, Principal, Session } from '../../core/ports.ts'
+import type { Clock, Notification, Principal, Session } from '../../core/ports.ts'
 import { encodeTold } from '../client-answer.ts'
 import type { ClientAsks } from '../client-asks.ts'
 import { InFlight } from '../in-flight.ts'
@@ -9,6 +9,9 @@ import type { Keeper } from './reply.ts'
 
 /** The first version whose clients can read an event without a message. */
 const PRIMED_SINCE = '2025-11-25'
+
+/** A request that runs this long is slow. */
+const SLOW_MS = 500
 
 /** What a session is made of. */
 export interface LegacySessionParts {
@@ -35,6 +38,7 @@ export class LegacySession implements Keeper {
   hasReturned = false
   #stream: EventStream | undefined
   #seenAt: number
+  #isWatched = false
 
   constructor({ id, principal, now, asks, events }: LegacySessionParts) {
     this.id = id
@@ -52,11 +56,30 @@ export class LegacySession implements Keeper {
 
   /** Makes a stream one that the client can come back to, where it may know how. */
   keep(stream: SseStream): EventStream {
-    const isPrimed = this.session !== undefined && this.session.client.version >= PRIMED_SINCE
+    const { isPrimed } = this
     if (!isPrimed && !this.hasReturned) return stream
     const kept = this.events.begin(stream)
     if (isPrimed) kept.prime()
     return kept
+  }
+
+  get isPrimed(): boolean {
+    return this.session !== undefined && this.session.client.version >= PRIMED_SINCE
+  }
+
+  /**
+   * Gives requests that take long an id to come back with, before they have said anything: without one, the answer to a
+   * client that loses its connection is lost. One look at a time for the whole session costs quick requests nothing.
+   */
+  watch(clock: Clock): void {
+    if (this.#isWatched || !this.isPrimed) return
+    this.#isWatched = true
+    const running = new Set(this.running.values())
+    clock.after(SLOW_MS, () => {
+      this.#isWatched = false
+      for (const post of this.running.values()) if (running.has(post)) post.prime()
+      if (this.running.size > 0) this.watch(clock)
+    })
   }
 
   get hasStream(): boolean {

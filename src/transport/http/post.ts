@@ -95,6 +95,11 @@ export class Post implements Inbound {
     return this.isListen ? listenAnswer(answer, this.id, edge.isStopping) : answer
   }
 
+  /** It takes long. */
+  prime(): void {
+    this.#sink.prime()
+  }
+
   cancel(reason: string): void {
     this.#running?.cancel(reason)
     this.#end(reason)

@@ -14,6 +14,8 @@ export interface Sink {
   readonly canStream: boolean
   /** Sends a message ahead of the answer; false when the client will never read it. */
   event(message: string): boolean
+  /** Gives a client that waits an id to come back with, where it can use one. */
+  prime(): void
   finish(status: number, message: Buffer | string): void
   /** Runs when the client goes away before its answer and cannot come back for it. */
   onLost(listener: () => void): void
@@ -21,6 +23,8 @@ export interface Sink {
 
 /** Makes a stream one that its reader can come back to. */
 export interface Keeper {
+  /** Whether streams begin with an id. */
+  readonly isPrimed: boolean
   keep(stream: SseStream): EventStream
 }
 
@@ -68,6 +72,10 @@ export class Reply implements Sink {
   /** A client that takes no events misses what is said on the way, and still gets its answer. */
   get canStream(): boolean {
     return this.#stream !== undefined || (this.isOpen && this.accepts.events)
+  }
+
+  prime(): void {
+    if (this.keeper?.isPrimed === true && this.canStream) this.#open()
   }
 
   event(message: Buffer | string): boolean {

@@ -12,6 +12,7 @@ export interface HttpSettings {
   readonly origins: ReadonlySet<string>
   readonly maxBody: number
   readonly maxSessions: number
+  readonly maxSessionsEach: number
   readonly maxConnections: number
   readonly idleMs: number
   /** Where HTTP+SSE is served; undefined when it is off. */
@@ -49,6 +50,7 @@ export function httpSettings(
     origins: new Set(spec.allowedOrigins.map(origin => origin.toLowerCase())),
     maxBody: parseSize(spec.limits.body),
     maxSessions: spec.limits.sessions,
+    maxSessionsEach: spec.limits.sessionsPerPrincipal,
     maxConnections: spec.limits.connections,
     idleMs: parseDuration(spec.limits.idle),
     sse: spec.sse === false ? undefined : spec.sse,

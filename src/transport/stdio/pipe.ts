@@ -58,12 +58,14 @@ export class Pipe {
   /** What came while the session opens; undefined when it does not. */
   #held: { message: Message; answers: Answers; headers: Headers }[] | undefined
   #isEnding = false
+  #heardAt: number
   #onQuiet: () => void = () => undefined
   #onEnded: () => void = () => undefined
 
   constructor(options: PipeOptions) {
     const { context, channel } = options
     this.#options = options
+    this.#heardAt = context.clock.now()
     this.#era = new PipeEra(options.isLegacyOnly)
     this.#writer = channel
     this.#asks = new ClientAsks(context.clock, new Drops(context.log))
@@ -89,10 +91,21 @@ export class Pipe {
     })
   }
 
+  /** Since when nothing happens here; undefined while something does. */
+  get idleSince(): number | undefined {
+    return this.#running.size > 0 || this.#held !== undefined ? undefined : this.#heardAt
+  }
+
+  #touch(): void {
+    this.#heardAt = this.#options.context.clock.now()
+  }
+
   #tell(notification: Notification): boolean {
     const reader = this.#session.root?.client
     const told = reader && encodeTold(notification, reader)
-    return told !== undefined && this.#writer.tell(told)
+    if (told === undefined) return false
+    this.#touch()
+    return this.#writer.tell(told)
   }
 
   /** Reads on, unless the reader of our answers is behind or the session is not open yet. */
@@ -102,6 +115,7 @@ export class Pipe {
   }
 
   #take(bytes: Buffer, headers: Headers): void {
+    this.#touch()
     if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, headers)
     const messages = parseBatch(bytes)
     if ('code' in messages) return this.#refuse(null, messages, this.#writer)
@@ -171,6 +185,7 @@ export class Pipe {
     this.#running.set(request.id, request)
     const answer = await start()
     this.#running.delete(request.id)
+    this.#touch()
     request.over('the request that asked is over')
     if (!request.isSilent || request.answers !== this.#writer) this.#answer(request, answer)
     this.#settle()
