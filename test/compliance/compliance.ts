@@ -3,6 +3,7 @@
 //   --requirement ID    only this requirement (repeatable)
 //   --jobs N            cells at a time; default 2
 //   --no-write          leave COMPLIANCE.md alone
+import { setMaxListeners } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { format } from 'prettier'
@@ -22,6 +23,9 @@ const { values } = parseArgs({
     write: { type: 'boolean', default: true },
   },
 })
+
+// The SDK's clients put a listener for each request on one signal.
+setMaxListeners(0)
 
 const chosen = allCells().filter(cell => matches(values.cells, nameOf(cell)))
 const reports = await runAll()

@@ -5,7 +5,7 @@
 //   --verbose           the suite's own output as well
 import { parseArgs } from 'node:util'
 import { startFixture, startGatewayBeforeFixture } from './subject.ts'
-import { REVISIONS, runSuite, tableOf, verdictOf } from './suite.ts'
+import { baselineOf, REVISIONS, runSuite, tableOf, verdictOf } from './suite.ts'
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +19,7 @@ const { values } = parseArgs({
 const subject = await (values.direct ? startFixture(values.era) : startGatewayBeforeFixture(values.era))
 try {
   for (const revision of values.requirements ? [values.requirements] : REVISIONS) {
-    const report = await runSuite(subject.url, revision, !values.direct)
+    const report = await runSuite(subject.url, revision, values.direct ? undefined : baselineOf(values.era))
     if (values.verbose) console.log(report.output)
     console.log(`${tableOf(report)}\n`)
     if (report.ok) continue

@@ -1,20 +1,17 @@
 import { CLIENTS, SERVERS } from './matrix/cells.ts'
 import type { Cell } from './matrix/cells.ts'
+import { COLUMNS } from './matrix/ways.ts'
 import type { Verdict } from './known-failures.ts'
 import { REQUIREMENTS } from './requirements.ts'
 import { UNBRIDGED } from './unbridged.ts'
 import type { CellReport, Outcome } from './verifies.ts'
 
-const COLUMNS = ['stdio', 'http', 'sse'].flatMap(transport =>
-  ['direct', 'gateway'].map(route => ({ transport, route })),
-)
-
 /** The matrix: passed/failed/not applicable in every cell. */
 export function tableOf(reports: readonly CellReport[]): string {
   const rows = rowsOf(reports).map(
-    ([name, cells]) => `${name.padEnd(24)}${cells.map(cell => cell.padStart(15)).join('')}`,
+    ([name, cells]) => `${name.padEnd(24)}${cells.map(cell => cell.padStart(20)).join('')}`,
   )
-  const head = `${''.padEnd(24)}${COLUMNS.map(({ transport, route }) => `${transport} ${route}`.padStart(15)).join('')}`
+  const head = `${''.padEnd(24)}${COLUMNS.map(({ transport, route }) => `${transport} ${route}`.padStart(20)).join('')}`
   return [
     head,
     ...rows,
@@ -47,7 +44,7 @@ export function documentOf(reports: readonly CellReport[], verdict: Verdict): st
     totalOf(reports),
     '',
     '`ours` as a client is a gateway inside the process, spoken to on its own pipe; as a server it is a gateway process before the dual-era fixture. `v1` and `v2` are the',
-    'SDK’s major versions, `published` is `@modelcontextprotocol/server-everything`.',
+    'SDK’s major versions, `published` is `@modelcontextprotocol/server-everything`. `stdio-http` is a client on a pipe and a server over HTTP, and so on.',
     '',
     '## Cells that do not exist',
     '',

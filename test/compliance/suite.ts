@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { findPackageJSON } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 
 /** The revisions whose requirement sets the suite has frozen. */
 export const REVISIONS = ['2025-11-25', '2026-07-28']
@@ -35,22 +35,30 @@ interface Check {
 }
 
 const PACKAGE = packageDirectory()
-const BASELINE = fileURLToPath(new URL('expected-failures.yml', import.meta.url))
 
-/** Runs the server scenarios of `revision` at `url`. Without `baseline` no failure is expected. */
-export async function runSuite(url: string, revision: string, baseline: boolean): Promise<Report> {
+/** What may fail before a fixture of one era, or of both (`dual`), each with its reason. */
+export function baselineOf(era: string): string {
+  return fileURLToPath(new URL(`expected-failures.${era}.yml`, import.meta.url))
+}
+
+/** Runs the server scenarios of `revision` at `url`. Without a baseline no failure is expected. */
+export async function runSuite(url: string, revision: string, baseline?: string): Promise<Report> {
   const results = await mkdtemp(join(tmpdir(), 'conformance-'))
   try {
     const args = ['server', '--url', url, '--requirements', revision, '--output-dir', results]
-    if (baseline) args.push('--expected-failures', BASELINE)
+    if (baseline !== undefined) {
+      const own = `${results}.yml`
+      await writeFile(own, stringify({ server: await baselineFor(revision, baseline) }))
+      args.push('--expected-failures', own)
+    }
     const { ok, output } = await run(join(PACKAGE, 'dist', 'index.js'), args)
     const scored = await scoredScenarios(revision)
-    const expected = baseline ? await expectedScenarios() : new Set<string>()
+    const expected = await expectedScenarios(revision, baseline)
     const rows = await readRows(results, scored, expected)
     if (rows.length === 0) throw new Error(`the conformance suite ran nothing:\n${output}`)
     return { revision, ok, rows, output }
   } finally {
-    await rm(results, { recursive: true, force: true })
+    await Promise.all([rm(results, { recursive: true, force: true }), rm(`${results}.yml`, { force: true })])
   }
 }
 
@@ -107,9 +115,15 @@ async function scoredScenarios(revision: string): Promise<Set<string>> {
   return new Set((parse(await readFile(file, 'utf8')) as { server: string[] }).server)
 }
 
-async function expectedScenarios(): Promise<Set<string>> {
-  const baseline = parse(await readFile(BASELINE, 'utf8')) as { server?: string[] | null } | null
-  return new Set((baseline?.server ?? []).map(entry => entry.split(':')[0] ?? entry))
+async function expectedScenarios(revision: string, baseline?: string): Promise<Set<string>> {
+  const entries = baseline === undefined ? [] : await baselineFor(revision, baseline)
+  return new Set(entries.map(entry => entry.split(':')[0] ?? entry))
+}
+
+/** A baseline by revision: an entry for a scenario that a revision does not have would be stale there. */
+async function baselineFor(revision: string, file: string): Promise<readonly string[]> {
+  const entries = parse(await readFile(file, 'utf8')) as Record<string, string[] | null> | null
+  return entries?.[revision] ?? []
 }
 
 function run(program: string, args: string[]): Promise<{ ok: boolean; output: string }> {

@@ -3,6 +3,7 @@ import type { Bench } from './checks/check.ts'
 import { CHECKS } from './checks/index.ts'
 import { absence, clientEra, nameOf, offerOf, open, serverEra } from './matrix/cells.ts'
 import type { Cell } from './matrix/cells.ts'
+import { WAYS } from './matrix/ways.ts'
 import { REQUIREMENTS } from './requirements.ts'
 import type { Requirement } from './requirements.ts'
 
@@ -78,7 +79,8 @@ function exemption(id: string, cell: Cell): Outcome | undefined {
   return { state: 'not applicable', why: `the server has no ${needs}` }
 }
 
-function concerns({ client, route }: Requirement, cell: Cell): boolean {
+function concerns({ client, route, transport }: Requirement, cell: Cell): boolean {
+  if (transport !== undefined && transport !== WAYS[cell.transport].client) return false
   if (client !== undefined && client !== clientEra(cell)) return false
   return route === undefined || route === cell.route || cell.client === 'ours'
 }

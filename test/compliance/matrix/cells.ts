@@ -5,7 +5,9 @@ import type { Answers, Era, Identity, Json, Peer, Place } from './peer.ts'
 import { connectSdkV1 } from './sdk-v1.ts'
 import { connectSdkV2 } from './sdk-v2.ts'
 import { everythingFixture, gatewayBefore, publishedServer, sdkV1Fixture } from './servers.ts'
-import type { Running, Transport } from './servers.ts'
+import type { Running } from './servers.ts'
+import { COLUMNS, isMixed, WAYS } from './ways.ts'
+import type { Transport, WayName } from './ways.ts'
 
 interface Client {
   readonly era: Era
@@ -23,57 +25,62 @@ interface Server {
 
 const OLD_ONLY = 'HTTP+SSE is of 2024-11-05 and has no modern form'
 const NO_SSE = 'the server library has no HTTP+SSE'
+const NO_WS = 'the library has no WebSocket'
 
 /** The clients, by the name they have in the matrix. */
 export const CLIENTS = {
   ours: { era: 'modern', connect: connectOurs },
   v1: { era: 'legacy', connect: connectSdkV1 },
-  'v2-legacy': { era: 'legacy', connect: (place, identity) => connectSdkV2('legacy', place, identity) },
+  'v2-legacy': {
+    era: 'legacy',
+    connect: (place, identity) => connectSdkV2('legacy', place, identity),
+    without: { ws: NO_WS },
+  },
   'v2-modern': {
     era: 'modern',
     connect: (place, identity) => connectSdkV2('modern', place, identity),
-    without: { sse: OLD_ONLY },
+    without: { sse: OLD_ONLY, ws: NO_WS },
   },
 } as const satisfies Record<string, Client>
 
 /** The servers, by the name they have in the matrix. */
 export const SERVERS = {
   ours: { eras: ['legacy', 'modern'], offer: FIXTURE_V2, start: ourServer },
-  v1: { eras: ['legacy'], offer: FIXTURE, start: sdkV1Fixture },
+  v1: { eras: ['legacy'], offer: FIXTURE, start: sdkV1Fixture, without: { ws: NO_WS } },
   'v2-legacy': {
     eras: ['legacy'],
     offer: FIXTURE_V2,
     start: transport => everythingFixture('legacy', transport),
-    without: { sse: NO_SSE },
+    without: { sse: NO_SSE, ws: NO_WS },
   },
   'v2-modern': {
     eras: ['modern'],
     offer: FIXTURE_V2,
     start: transport => everythingFixture('modern', transport),
-    without: { sse: NO_SSE },
+    without: { sse: NO_SSE, ws: NO_WS },
   },
   'v2-dual': {
     eras: ['legacy', 'modern'],
     offer: FIXTURE_V2,
     start: transport => everythingFixture('dual', transport),
-    without: { sse: NO_SSE },
+    without: { sse: NO_SSE, ws: NO_WS },
   },
-  published: { eras: ['legacy'], offer: PUBLISHED, start: publishedServer },
+  published: { eras: ['legacy'], offer: PUBLISHED, start: publishedServer, without: { ws: NO_WS } },
 } as const satisfies Record<string, Server>
 
 export type ClientName = keyof typeof CLIENTS
 export type ServerName = keyof typeof SERVERS
 
-const TRANSPORTS: readonly Transport[] = ['stdio', 'http', 'sse']
-const ROUTES = ['direct', 'gateway'] as const
-
 /** One square of the matrix. */
 export interface Cell {
   readonly client: ClientName
   readonly server: ServerName
-  readonly transport: Transport
-  readonly route: (typeof ROUTES)[number]
+  readonly transport: WayName
+  readonly route: 'direct' | 'gateway'
 }
+
+/** One server of each era stands for all behind a gateway that changes the transport. */
+const BEHIND_MIXED: ReadonlySet<ServerName> = new Set(['v1', 'v2-modern'])
 
 /** Every square, sensible or not. */
 export function allCells(): Cell[] {
@@ -81,7 +88,11 @@ export function allCells(): Cell[] {
   const servers = Object.keys(SERVERS) as ServerName[]
   return servers.flatMap(server =>
     clients.flatMap(client =>
-      TRANSPORTS.flatMap(transport => ROUTES.map(route => ({ client, server, transport, route }))),
+      COLUMNS.filter(({ transport }) => !isMixed(transport) || BEHIND_MIXED.has(server)).map(column => ({
+        client,
+        server,
+        ...column,
+      })),
     ),
   )
 }
@@ -102,7 +113,8 @@ export function clientEra(cell: Cell): Era {
 /** The era the server is spoken to in: the client's own when it can, since our upstream side prefers the modern one. */
 export function serverEra(cell: Cell): Era {
   const eras: readonly Era[] = SERVERS[cell.server].eras
-  if (cell.transport === 'sse') return 'legacy'
+  const way = WAYS[cell.transport]
+  if (way.server === 'sse') return 'legacy'
   if (eras.length === 1) return eras[0] ?? 'legacy'
   return cell.route === 'direct' && cell.client !== 'ours' ? clientEra(cell) : 'modern'
 }
@@ -111,7 +123,8 @@ export function serverEra(cell: Cell): Era {
 export function absence(cell: Cell): string | undefined {
   const client: Client = CLIENTS[cell.client]
   const server: Server = SERVERS[cell.server]
-  const without = client.without?.[cell.transport] ?? server.without?.[cell.transport]
+  const way = WAYS[cell.transport]
+  const without = client.without?.[way.client] ?? server.without?.[way.server]
   if (without !== undefined) return without
   const meets = cell.client === 'ours' || cell.route === 'gateway' || server.eras.includes(client.era)
   return meets
@@ -131,6 +144,11 @@ export class Site {
   constructor(cell: Cell, running: Running) {
     this.cell = cell
     this.#running = running
+  }
+
+  /** Where the cell's clients connect to. */
+  get place(): Place {
+    return this.#running.place
   }
 
   /** Another client of the cell's kind. */
@@ -166,10 +184,11 @@ export class Site {
 
 /** Starts what the cell needs. */
 export async function open(cell: Cell): Promise<Site> {
-  const server = await SERVERS[cell.server].start(cell.transport)
+  const way = WAYS[cell.transport]
+  const server = await SERVERS[cell.server].start(way.server)
   if (cell.route === 'direct') return new Site(cell, server)
   try {
-    return new Site(cell, await gatewayBefore(server, cell.transport))
+    return new Site(cell, await gatewayBefore(server, way.client))
   } catch (error) {
     await server.stop()
     throw error

@@ -4,9 +4,9 @@ export type Json = Record<string, unknown>
 /** A protocol era, as both sides of a connection call it. */
 export type Era = 'legacy' | 'modern'
 
-/** Where a server is reached: over Streamable HTTP, over HTTP+SSE, or through the pipes of a program. */
+/** Where a server is reached: over Streamable HTTP, HTTP+SSE, a WebSocket, or through the pipes of a program. */
 export type Place =
-  | { readonly transport: 'http' | 'sse'; readonly url: string }
+  | { readonly transport: 'http' | 'sse' | 'ws'; readonly url: string }
   | { readonly transport: 'stdio'; readonly command: string; readonly args: readonly string[] }
 
 /** How a client answers what a server asks for in the middle of a call. */

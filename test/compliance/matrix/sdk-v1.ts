@@ -2,6 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import {
   CreateMessageRequestSchema,
@@ -96,6 +97,7 @@ function transportTo(place: Place): Transport {
   if (place.transport === 'stdio')
     return new StdioClientTransport({ command: place.command, args: [...place.args], stderr: 'ignore' })
   const url = new URL(place.url)
+  if (place.transport === 'ws') return new WebSocketClientTransport(url)
   return place.transport === 'sse' ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url)
 }
 

@@ -8,15 +8,15 @@ import { startChild } from '../../peers/child.ts'
 import type { Child } from '../../peers/child.ts'
 import { LAUNCHER, requireBuild, writeConfig } from '../../peers/gateway.ts'
 import type { Place } from './peer.ts'
-
-/** How bytes go between a client and a server. */
-export type Transport = 'stdio' | 'http' | 'sse'
+import type { Transport } from './ways.ts'
 
 /** Something to connect to, for as long as a cell runs. */
 export interface Running {
   readonly place: Place
   stop(): Promise<void>
 }
+
+type NetworkTransport = Exclude<Transport, 'stdio'>
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url))
 const PAGE = ['--page', '2']
@@ -76,10 +76,14 @@ export function upstreamAt(place: Place): Record<string, unknown> {
 
 function listenerOf(transport: Transport): object {
   if (transport === 'stdio') return { type: 'stdio' }
-  return { type: 'http', port: 0, ...(transport === 'sse' ? { sse: {} } : {}) }
+  return { type: 'http', port: 0, ...(transport === 'http' ? {} : { [transport]: {} }) }
 }
 
-async function serve(args: string[], transport: 'http' | 'sse', stop: () => Promise<void>): Promise<Running> {
+async function serve(
+  args: string[],
+  transport: NetworkTransport,
+  stop: () => Promise<void>,
+): Promise<Running> {
   const [launcher = '', ...rest] = args
   const child = startChild(launcher, rest)
   const end = async () => {
@@ -88,18 +92,23 @@ async function serve(args: string[], transport: 'http' | 'sse', stop: () => Prom
   }
   try {
     const own = await child.line(listening, START_UP)
-    return { place: { transport, url: transport === 'sse' ? own.replace(/\/mcp$/, '/sse') : own }, stop: end }
+    return { place: { transport, url: urlFor(transport, own) }, stop: end }
   } catch (error) {
     await end()
     throw error
   }
 }
 
+function urlFor(transport: NetworkTransport, own: string): string {
+  if (transport === 'http') return own
+  return own.replace(/\/mcp$/, `/${transport}`).replace(/^http/, transport === 'ws' ? 'ws' : 'http')
+}
+
 function program(args: string[]): Running {
   return { place: { transport: 'stdio', command: process.execPath, args }, stop: async () => undefined }
 }
 
-async function announced(args: string[], member: string, transport: 'http' | 'sse'): Promise<Running> {
+async function announced(args: string[], member: string, transport: NetworkTransport): Promise<Running> {
   const [file = '', ...rest] = args
   const child = startChild(file, rest)
   const url = await child.line(line => textIn(line, member), START_UP)
