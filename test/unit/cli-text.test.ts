@@ -4,10 +4,11 @@ import { styleText } from 'node:util'
 import { parse } from 'yaml'
 import { configLines } from '../../src/cli/config-lines.ts'
 import { exitCode, resultLines } from '../../src/cli/call-result.ts'
+import { inspectionLines } from '../../src/cli/inspection-lines.ts'
 import { oneLine, shortened } from '../../src/cli/plain-text.ts'
 import { summaryFields, summaryLines } from '../../src/cli/summary.ts'
 import { table } from '../../src/cli/table.ts'
-import type { Output } from '../../src/cli/terminal.ts'
+import type { Output, Terminal } from '../../src/cli/terminal.ts'
 import type { Inspection } from '../../src/gateway-api.ts'
 
 function output(width?: number): Output {
@@ -137,4 +138,20 @@ test('the summary says what is served, what is wrong, and how to point a client 
     missing: ['gone'],
     withheld: 1,
   })
+})
+
+test('an inspection shows what an upstream sent that nobody could be given', () => {
+  const out = output()
+  const inspection = {
+    ...{ listeners: [], plugins: [], hooks: {}, catalog: [], withheld: [] },
+    ...{ file: undefined, files: [], config: {}, origins: [], warnings: [] },
+    upstreams: [
+      { name: 'loud', type: 'stdio', state: 'ready' as const, dropped: { progress: 2, response: 1 } },
+      { name: 'calm', type: 'stdio', state: 'ready' as const },
+    ],
+  }
+  const lines = inspectionLines(inspection, false, { out, cwd: '/' } as Terminal)
+
+  assert.match(lines.find(line => line.includes('loud')) ?? '', /dropped 2 progress, 1 response$/)
+  assert.doesNotMatch(lines.find(line => line.includes('calm')) ?? 'calm dropped', /dropped/)
 })
