@@ -15,12 +15,14 @@ export interface FittedAsk {
   read(result: JsonObject): JsonObject
 }
 
-/** An ask as this client reads it. Whether the client can be asked at all is said by `lacking`. */
+/** An ask as this client reads it; the same object where nothing changes. Whether the client can be asked at all is said by `lacking`. */
 export function askFor(ask: Wanted, reader: Reader): FittedAsk {
   const { method, params } = ask
   if (params === undefined) return { ask, read: asItIs }
-  if (method === 'sampling/createMessage')
-    return { ask: { method, params: samplingFor(params, reader) }, read: asItIs }
+  if (method === 'sampling/createMessage') {
+    const fitted = samplingFor(params, reader)
+    return { ask: fitted === params ? ask : { method, params: fitted }, read: asItIs }
+  }
   if (method !== 'elicitation/create' || reader.version >= FORMS_SINCE) return { ask, read: asItIs }
   const form = formFor(params)
   return {
