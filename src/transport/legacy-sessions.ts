@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock, Gate, Log, Principal } from '../core/ports.ts'
-import { ANONYMOUS, principalKey } from '../plugin.ts'
+import { principalKey } from '../plugin.ts'
+import type { Callers } from './callers.ts'
 import { ClientAsks } from './client-asks.ts'
 import { Drops } from './drops.ts'
 import { EventStore, type EventBudget } from './http/event-store.ts'
@@ -14,8 +15,8 @@ export interface LegacySessionsOptions {
   readonly log: Log
   /** Most sessions at a time. */
   readonly max: number
-  /** Most sessions of one caller who is known. */
-  readonly maxEach: number
+  /** Counts those of one caller, those that are being opened included. */
+  readonly callers: Callers
   readonly idleMs: number
 }
 
@@ -25,8 +26,6 @@ export class LegacySessions {
   readonly #byId = new Map<string, LegacySession>()
   readonly #drops: Drops
   readonly #kept: EventBudget = { bytes: 0 }
-  /** Sessions of each caller who is known, those that are being opened included. */
-  readonly #each = new Map<string, number>()
   #opening = 0
   #takeBack: (() => void) | undefined
 
@@ -45,7 +44,7 @@ export class LegacySessions {
     const full = this.#fullOf(principal)
     if (full !== undefined) return full
     this.#opening++
-    this.#count(principal, 1)
+    this.#options.callers.count(principal, 1)
     const { clock } = this.#options
     return new LegacySession({
       id: randomBytes(24).toString('base64url'),
@@ -57,18 +56,9 @@ export class LegacySessions {
   }
 
   #fullOf(principal: Principal): 'all' | 'own' | undefined {
-    const { max, maxEach } = this.#options
+    const { max, callers } = this.#options
     if (this.#byId.size + this.#opening >= max) return 'all'
-    return (this.#each.get(principalKey(principal)) ?? 0) >= maxEach ? 'own' : undefined
-  }
-
-  /** Those whom nobody asked who they are may be many. */
-  #count(principal: Principal, change: 1 | -1): void {
-    if (principal === ANONYMOUS) return
-    const key = principalKey(principal)
-    const count = (this.#each.get(key) ?? 0) + change
-    if (count > 0) this.#each.set(key, count)
-    else this.#each.delete(key)
+    return callers.isFull(principal) ? 'own' : undefined
   }
 
   add(session: LegacySession): void {
@@ -79,7 +69,7 @@ export class LegacySessions {
 
   abandon({ principal }: LegacySession): void {
     this.#opening--
-    this.#count(principal, -1)
+    this.#options.callers.count(principal, -1)
   }
 
   /** A living session of this principal. Someone else's does not exist for him. */
@@ -97,7 +87,7 @@ export class LegacySessions {
 
   end(session: LegacySession, reason: string): void {
     if (!this.#byId.delete(session.id)) return
-    this.#count(session.principal, -1)
+    this.#options.callers.count(session.principal, -1)
     session.end(reason)
     if (session.session !== undefined) this.#options.gate.closeSession(session.session, reason)
   }

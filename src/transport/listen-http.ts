@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Config, Listener, ListenerContext } from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
 import type { Plugin } from '../plugin.ts'
+import { Callers } from './callers.ts'
 import { Conversations } from './http/conversations.ts'
 import type { HttpEdge } from './http/edge.ts'
 import { serveRequest } from './http/serve-request.ts'
@@ -54,13 +55,14 @@ class HttpListener implements Listener {
     const { name, gate, log, clock } = context
     const settings = httpSettings(name, spec, config, context.authenticates)
     const { idleMs } = settings
+    const callers = new Callers(settings.maxSessionsEach)
     const pipes = new Conversations(clock, idleMs)
     const sessions = new LegacySessions({
       gate,
       clock,
       log,
       idleMs,
-      maxEach: settings.maxSessionsEach,
+      callers,
       // All clients share one bound, however they came.
       get max() {
         return settings.maxSessions - pipes.size
@@ -75,6 +77,7 @@ class HttpListener implements Listener {
       clock,
       settings,
       sessions,
+      callers,
       streams,
       posts: new InFlight(),
       pipes,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ANONYMOUS } from '../../src/plugin.ts'
+import { Callers } from '../../src/transport/callers.ts'
 import { LegacySessions } from '../../src/transport/legacy-sessions.ts'
 import { FakeClock, FakeGate, log, realClock, result } from './listen-fake-gate.ts'
 import {
@@ -121,7 +122,7 @@ test('one caller cannot take the sessions of all', () => {
     clock: realClock,
     log,
     max: 5,
-    maxEach: 2,
+    callers: new Callers(2),
     idleMs: 1000,
   })
   const named = (subject: string) => ({ issuer: 'i', client: 'c', subject, scopes: [] })

@@ -6,6 +6,7 @@ import { isLegacy, LEGACY_VERSIONS } from '../../protocol/versions.ts'
 import { thrownAnswer } from '../client-answer.ts'
 import { initializeProblem, legacyClient, methodProblem } from '../client-envelope.ts'
 import { refusal, type Refusal } from '../guard-http.ts'
+import { tooMany } from './conversations.ts'
 import { openSession, type HttpEdge } from './edge.ts'
 import type { LegacySession } from './legacy-session.ts'
 import { Post } from './post.ts'
@@ -106,14 +107,6 @@ export async function initialize(
   if (isLost) reply.sessionId = undefined
   post.finish(answer, edge.log)
   if (isLost) edge.sessions.end(owner, 'refused')
-}
-
-function tooMany(whose: 'all' | 'own'): Refusal {
-  const full =
-    whose === 'all'
-      ? refusal(503, 'Too many sessions; try again later', RPC.internal)
-      : refusal(429, 'Too many sessions of yours; end one, or try again later', RPC.internal)
-  return { ...full, headers: { 'retry-after': '30' } }
 }
 
 async function open(

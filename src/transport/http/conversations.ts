@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/ports.ts'
+import type { Clock, Principal } from '../../core/ports.ts'
 import type { HttpEdge } from './edge.ts'
 import { refusal, type Refusal } from '../guard-http.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
@@ -12,6 +12,8 @@ export interface NetworkChannel extends Channel {
   /** Resolves when the connection is gone. */
   close(): Promise<void>
 }
+
+type BeginOptions = Pick<PipeOptions, 'isLegacyOnly'> & { readonly principal: Principal }
 
 /** The conversations of an HTTP listener that have a connection of their own: event streams and WebSockets. */
 export class Conversations {
@@ -30,13 +32,14 @@ export class Conversations {
     return this.#open.size
   }
 
-  begin(
-    { name, gate, log, clock }: HttpEdge,
-    channel: NetworkChannel,
-    options: Pick<PipeOptions, 'isLegacyOnly' | 'principal'>,
-  ): void {
+  begin({ name, gate, log, clock, callers }: HttpEdge, channel: NetworkChannel, options: BeginOptions): void {
     const pipe = new Pipe({ channel, context: { name, gate, log, clock }, graceMs: 0, ...options })
-    this.#open.set(pipe, this.#follow(pipe, channel))
+    const { principal } = options
+    callers.count(principal, 1)
+    this.#open.set(
+      pipe,
+      this.#follow(pipe, channel).finally(() => callers.count(principal, -1)),
+    )
     pipe.start()
     this.#arm()
   }
@@ -66,10 +69,18 @@ export class Conversations {
 }
 
 /** Why no conversation may begin; undefined when one may. */
-export function conversationProblem(edge: HttpEdge): Refusal | undefined {
+export function conversationProblem(edge: HttpEdge, caller: Principal): Refusal | undefined {
   if (edge.isStopping)
     return { ...refusal(503, 'The gateway is stopping', RPC.internal), headers: { connection: 'close' } }
-  if (edge.sessions.size + edge.pipes.size < edge.settings.maxSessions) return undefined
-  const full = refusal(503, 'Too many sessions; try again later', RPC.internal)
+  if (edge.sessions.size + edge.pipes.size >= edge.settings.maxSessions) return tooMany('all')
+  return edge.callers.isFull(caller) ? tooMany('own') : undefined
+}
+
+/** Whose limit is reached: that of all, or of this caller. */
+export function tooMany(whose: 'all' | 'own'): Refusal {
+  const full =
+    whose === 'all'
+      ? refusal(503, 'Too many sessions; try again later', RPC.internal)
+      : refusal(429, 'Too many sessions of yours; end one, or try again later', RPC.internal)
   return { ...full, headers: { 'retry-after': '30' } }
 }

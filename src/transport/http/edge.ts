@@ -1,4 +1,5 @@
 import type { Clock, Gate, Log, Session, SessionInit } from '../../core/ports.ts'
+import type { Callers } from '../callers.ts'
 import type { InFlight } from '../in-flight.ts'
 import type { Conversations } from './conversations.ts'
 import type { SseChannel } from './sse-channel.ts'
@@ -15,6 +16,8 @@ export interface HttpEdge {
   readonly clock: Clock
   readonly settings: HttpSettings
   readonly sessions: LegacySessions
+  /** How much each caller has of them, and of the conversations. */
+  readonly callers: Callers
   readonly streams: SseStreams
   /** Requests on the road, by a number of our own. */
   readonly posts: InFlight<Post>

@@ -20,7 +20,7 @@ export function openEventStream({ edge, request, response, headers }: Arrival): 
   request.resume()
   const { sse } = edge.settings
   const refused = acceptsOf(headers.own.accept).events
-    ? conversationProblem(edge)
+    ? conversationProblem(edge, headers.caller)
     : refusal(406, 'Not acceptable: GET answers with text/event-stream')
   if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? GONE)
   const channel = new SseChannel(response, edge.clock, headers.caller)

@@ -1,6 +1,7 @@
 import { ServerResponse, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
+import { ANONYMOUS } from '../../plugin.ts'
 import { guardRequest, refusal, type Refusal } from '../guard-http.ts'
 import { conversationProblem } from '../http/conversations.ts'
 import type { HttpEdge } from '../http/edge.ts'
@@ -27,11 +28,11 @@ export function upgradeTo(edge: HttpEdge): Upgrade {
     const refused =
       guardRequest(request.rawHeaders.length / 2, headers, edge.settings) ??
       upgradeProblem(request, edge) ??
-      conversationProblem(edge)
+      conversationProblem(edge, ANONYMOUS)
     if (refused !== undefined) return refuse(request, refused)
     void Promise.resolve(identify(edge, request)).then(caller => {
       if ('status' in caller) return refuse(request, caller)
-      const late = conversationProblem(edge)
+      const late = conversationProblem(edge, caller)
       if (late !== undefined) return refuse(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const channel = new WebSocketChannel(webSocket, { clock: edge.clock, headers: headers.passed })
