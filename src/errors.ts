@@ -136,6 +136,18 @@ export const ERRORS = {
     http: 504,
     rpc: RPC.internal,
   },
+  GW_UPSTREAM_BUSY: {
+    text: 'upstream "{upstream}" has no room for this call: {why}',
+    hint: 'Call again after retryAfterMs; raise upstreams.{upstream}.limits if the server can take more.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_RESTING: {
+    text: 'upstream "{upstream}" is given a rest after {why}',
+    hint: 'Call again after retryAfterMs; its breaker lets a probe through then. gateway inspect shows its state.',
+    http: 503,
+    rpc: RPC.internal,
+  },
   GW_TOO_LARGE: {
     text: '{what} is larger than {limit} bytes',
     hint: 'Raise the limit in the configuration if it is meant.',

@@ -83,7 +83,7 @@ export function answer(result: JsonObject): Answer {
 }
 
 export { ANONYMOUS, principalKey } from './core/principal.ts'
-export { gatewayError, GatewayError } from './errors.ts'
+export { gatewayError, GatewayError, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'
 export { Payload } from './protocol/payload.ts'

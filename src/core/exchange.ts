@@ -27,6 +27,7 @@ export class RoadExchange implements Exchange {
   readonly #inbound: Inbound
   readonly #carrier: Carrier
   asking = 0
+  touched = false
   #reason: string | undefined = undefined
   #listeners: Set<(reason: string) => void> | undefined = undefined
   #controller: AbortController | undefined = undefined
@@ -78,6 +79,7 @@ export class RoadExchange implements Exchange {
     if (this.#heir !== undefined) return passTo(this.#heir, notification)
     // After the answer, or when nobody listens, there is nowhere for it to go.
     if (this.answer !== undefined || this.cancelled) return
+    this.touched = true
     this.#carrier.emit(this, notification, told => this.#inbound.emit(told))
   }
 
@@ -86,6 +88,7 @@ export class RoadExchange implements Exchange {
   }
 
   async ask(ask: Ask): Promise<AskReply> {
+    this.touched = true
     this.asking++
     try {
       return await (this.#asker === undefined

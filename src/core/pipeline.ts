@@ -70,7 +70,9 @@ function failure(thrown: unknown, exchange: RoadExchange, graph: Graph): Answer 
       cause: stackOf(error.cause),
     })
   }
-  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.publicMessage, { code: error.code }) }
+  const { retryAfterMs } = error.fields
+  const data = { code: error.code, ...(typeof retryAfterMs === 'number' ? { retryAfterMs } : {}) }
+  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.publicMessage, data) }
 }
 
 function stackOf(cause: unknown): string {

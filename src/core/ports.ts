@@ -126,6 +126,8 @@ export interface Exchange {
   emit(notification: Notification): void
   /** Asks under way: while there are any, somebody thinks. */
   readonly asking: number
+  /** Whether the client was asked or told anything about it before its answer: then it must not be begun anew. */
+  readonly touched: boolean
   /** Whether this client can be asked at all, on this request. */
   readonly canAsk: boolean
   /** Asks the client; resolves with its reply, or an error where the client cannot be asked. */
@@ -196,6 +198,8 @@ export interface UpstreamStatus {
   readonly runtime?: UpstreamRuntime
   /** How many things of each kind it offers, once listed. */
   readonly offers?: Readonly<Partial<Record<Kind, number>>>
+  /** Why a list of it is left out or not the newest, by kind; absent when all are as they should be. */
+  readonly lists?: Readonly<Partial<Record<Kind, string>>>
   /** What plugins add by the `status` hook, each under a key of its own. */
   readonly [added: string]: unknown
 }

@@ -1,11 +1,21 @@
 import { gatewayError, type GatewayError } from '../errors.ts'
 import { visible } from './visible.ts'
 
-/** What a status without a JSON-RPC answer means. */
-export function statusFailure(upstream: string, status: number, body: string): GatewayError {
+/** What a status without a JSON-RPC answer means. `retryAfterMs` is when the server wants to be asked again. */
+export function statusFailure(
+  upstream: string,
+  status: number,
+  body: string,
+  retryAfterMs?: number,
+): GatewayError {
   if (status === 401 || status === 403) return gatewayError('GW_UPSTREAM_AUTH', { upstream, status })
   if (status === 429 || status >= 500)
-    return gatewayError('GW_UPSTREAM_DOWN', { upstream, status, why: `HTTP ${status}${quoted(body)}` })
+    return gatewayError('GW_UPSTREAM_DOWN', {
+      upstream,
+      status,
+      retryAfterMs,
+      why: `HTTP ${status}${quoted(body)}`,
+    })
   if (status >= 300 && status < 400) {
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,

@@ -3,6 +3,7 @@ import type { Dispatcher } from 'undici'
 import { gatewayError } from '../errors.ts'
 import { EventBody, startOfStream, WholeBody, type Body, type Position } from './call-http-body.ts'
 import { brokenFailure, statusFailure, unreachable } from './call-http-failure.ts'
+import { retryAfterMs } from './retry-after.ts'
 import { visible } from './visible.ts'
 import type { Pending, WireEvents } from './wire.ts'
 
@@ -37,6 +38,7 @@ export class Reply implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #body: Body | undefined
   #status = 0
+  #retryAfterMs: number | undefined
   #isAborted = false
   #takeBackCut: (() => void) | undefined
 
@@ -71,6 +73,7 @@ export class Reply implements Dispatcher.DispatchHandler {
       return this.#fail(
         `it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`,
       )
+    if (!isFine) this.#retryAfterMs = retryAfterMs(headers)
     if (isFine) this.#host.greeted(this.#pending.method, headers)
     this.#body =
       isFine && isEventStream(headers)
@@ -122,7 +125,8 @@ export class Reply implements Dispatcher.DispatchHandler {
       return events.failed(this.#pending, error)
     }
     if (this.#isAnswerable() && text[0] === OPEN_BRACE) events.received(text, this.#pending)
-    if (this.#pending.open) events.failed(this.#pending, statusFailure(upstream, status, body))
+    if (this.#pending.open)
+      events.failed(this.#pending, statusFailure(upstream, status, body, this.#retryAfterMs))
   }
 
   /** Whether a JSON-RPC error in the body counts. In a handshake a failing proxy must not pass for a server's answer. */

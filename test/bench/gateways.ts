@@ -59,9 +59,10 @@ export function configOf({ listener, upstreams, plugins }: GatewaySpec): Readonl
   return { version: 1, listeners: { main }, ...(plugins === 'none' ? bare(upstreams) : full(upstreams)) }
 }
 
-/** Nothing that taps a hook: not even the deadline, which is on unless it is 0. */
+/** Nothing that taps a hook: not even deadlines, turns, breakers and retries, which are on by default. */
 function bare(upstreams: GatewaySpec['upstreams']): object {
-  const untimed = Object.entries(upstreams).map(([name, spec]) => [name, { ...spec, timeout: 0 }])
+  const none = { timeout: 0, limits: { concurrency: 0 }, breaker: false, retry: false }
+  const untimed = Object.entries(upstreams).map(([name, spec]) => [name, { ...spec, ...none }])
   return { cache: false, upstreams: Object.fromEntries(untimed) as object }
 }
 

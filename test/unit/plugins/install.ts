@@ -125,9 +125,16 @@ export function entryOf(
   return { kind, upstream, original, exposed: prefix + original, value: { name: original, ...value } }
 }
 
+/** No limit of its own. */
+export const UNBOUNDED = {
+  limits: { concurrency: 0, queue: 0, queueTimeout: 0 },
+  breaker: false,
+  retry: false,
+} as const
+
 /** An upstream that answers by function, wrapped by the plugin's dispatch taps. */
 export function wrapped(hooks: Hooks, name: string, own: Dispatch, spec: JsonObject = {}): Dispatch {
-  const upstream = { name, spec: { timeout: '60s', ...spec } } as unknown as Upstream
+  const upstream = { name, spec: { timeout: '60s', ...UNBOUNDED, ...spec } } as unknown as Upstream
   return hooks.runner('dispatch')?.(own, upstream) ?? own
 }
 

@@ -1,0 +1,165 @@
+import type { Clock, JsonObject, Log } from '../../src/plugin.ts'
+import { SlowShare, type SlowLimits } from './slow-share.ts'
+
+/** When a breaker opens, and for how long. */
+export interface BreakerLimits extends SlowLimits {
+  /** Failures in a row. */
+  readonly failures: number
+  /** Milliseconds after which a call is slow; 0 means none is. */
+  readonly latency: number
+  /** Milliseconds of its first rest. */
+  readonly open: number
+}
+
+/** What a breaker needs from its upstream. */
+export interface BreakerHost {
+  readonly upstream: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Milliseconds until another probe is let through although the last one has not ended. */
+  readonly probeMs: number
+  /** A number from 0 to below 1. */
+  random(): number
+  /** It has opened. */
+  opened(): void
+}
+
+export type BreakerState = 'closed' | 'open' | 'probing'
+
+/** The longest rest. */
+const LONGEST_MS = 300_000
+const JITTER = 0.2
+/** What others are told while a probe is out. */
+const PROBE_RETRY_MS = 1000
+
+/**
+ * Gives an upstream a rest after too many failures in a row, or when too many of its calls are slow. Then one call is
+ * let through as a probe: if that goes well all may follow, otherwise the next rest is longer.
+ */
+export class Breaker {
+  state: BreakerState = 'closed'
+  /** Why it opened last, as the end of a sentence. */
+  why = ''
+  /** How often it has opened since the gateway began. */
+  opened = 0
+  readonly #limits: BreakerLimits
+  readonly #host: BreakerHost
+  readonly #slow: SlowShare
+  /** Calls that began before the last change say nothing about what came after it. */
+  #epoch = 1
+  #failures = 0
+  /** Rests in a row. */
+  #rests = 0
+  #closedAt = -Infinity
+  #lastRestMs = 0
+  #dueAt = 0
+
+  constructor(limits: BreakerLimits, host: BreakerHost) {
+    this.#limits = limits
+    this.#host = host
+    this.#slow = new SlowShare(limits)
+  }
+
+  /** Whether no call may go through now. */
+  get isShut(): boolean {
+    return this.state !== 'closed' && this.#dueAt > this.#host.clock.now()
+  }
+
+  /** Milliseconds after which it is worth asking again; 0 when it is now. */
+  get retryAfterMs(): number {
+    if (this.state === 'closed') return 0
+    if (this.state === 'probing') return PROBE_RETRY_MS
+    return Math.max(0, Math.ceil(this.#dueAt - this.#host.clock.now()))
+  }
+
+  /** Lets a call through; 0 when it must not go, otherwise the ticket to report with. The first after a rest is the probe. */
+  enter(): number {
+    if (this.state === 'closed') return this.#epoch
+    if (this.isShut) return 0
+    this.state = 'probing'
+    this.#dueAt = this.#host.clock.now() + this.#host.probeMs
+    this.#host.log.info('one call goes through to see whether the upstream is well', this.#fields())
+    return ++this.#epoch
+  }
+
+  /** The upstream has answered, whatever it said. Whether that was slow is reported by `slow`, ahead of it. */
+  answered(ticket: number, wasSlow: boolean): void {
+    if (ticket !== this.#epoch) return
+    this.#failures = 0
+    if (this.state === 'probing') this.#close('the probe was answered')
+    else if (this.#limits.latency > 0 && !wasSlow) this.#slow.add(this.#host.clock.now(), false)
+  }
+
+  /** It could not be reached, broke off, or took too long. */
+  failed(ticket: number, why: string): void {
+    if (ticket !== this.#epoch) return
+    this.#failures++
+    if (this.state === 'probing') this.#open(`the probe failed: ${why}`)
+    else if (this.#failures >= this.#limits.failures)
+      this.#open(`${this.#failures} failures in a row: ${why}`)
+  }
+
+  /** A call has passed the limit of what is slow. */
+  slow(ticket: number): void {
+    if (ticket !== this.#epoch) return
+    if (this.state === 'probing') return this.#open(`the probe took over ${this.#limits.latency} ms`)
+    if (this.#slow.add(this.#host.clock.now(), true))
+      this.#open(`too many calls over ${this.#limits.latency} ms`)
+  }
+
+  /** A call ended in a way that says nothing of the upstream; a probe that did makes room for another one. */
+  left(ticket: number): void {
+    if (ticket === this.#epoch && this.state === 'probing') {
+      this.state = 'open'
+      this.#dueAt = 0
+    }
+  }
+
+  /** The upstream came up anew. */
+  heal(): void {
+    if (this.state !== 'closed') this.#close('the upstream came up anew')
+    this.#failures = 0
+    this.#slow.forget()
+  }
+
+  /** What `status` shows. */
+  status(): JsonObject {
+    const { state, opened, why, retryAfterMs } = this
+    const rest = state === 'closed' ? {} : { why, retryAfterMs }
+    return { state, failures: this.#failures, opened, ...rest }
+  }
+
+  #open(why: string): void {
+    const { clock, log, random } = this.#host
+    const now = clock.now()
+    // What falls ill again soon after its last rest gets a longer one.
+    const isAgain = this.state === 'probing' || now - this.#closedAt <= this.#lastRestMs
+    this.#rests = isAgain ? this.#rests + 1 : 1
+    const restMs = Math.min(
+      this.#limits.open * this.#rests * (1 - JITTER + 2 * JITTER * random()),
+      LONGEST_MS,
+    )
+    this.#lastRestMs = restMs
+    this.#dueAt = now + restMs
+    this.state = 'open'
+    this.why = why
+    this.opened++
+    this.#failures = 0
+    this.#epoch++
+    this.#slow.forget()
+    log.warn('the upstream is given a rest', { ...this.#fields(), why, ms: Math.round(restMs) })
+    this.#host.opened()
+  }
+
+  #close(why: string): void {
+    this.state = 'closed'
+    this.#closedAt = this.#host.clock.now()
+    this.#slow.forget()
+    this.#epoch++
+    this.#host.log.info('calls to the upstream go through again', { ...this.#fields(), why })
+  }
+
+  #fields(): Record<string, unknown> {
+    return { upstream: this.#host.upstream }
+  }
+}

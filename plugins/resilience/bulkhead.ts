@@ -1,0 +1,134 @@
+import {
+  ANONYMOUS,
+  gatewayError,
+  principalKey,
+  type Answer,
+  type Call,
+  type Clock,
+  type Dispatch,
+  type GatewayError,
+  type JsonObject,
+  type Log,
+} from '../../src/plugin.ts'
+import { Alarms } from './alarms.ts'
+import { Breaker } from './breaker.ts'
+import { Passage } from './passage.ts'
+import { Retries } from './retries.ts'
+import { ownTimeout, type Settings } from './settings.ts'
+import { Turns } from './turns.ts'
+
+/** What a bulkhead needs. */
+export interface BulkheadHost {
+  readonly upstream: string
+  readonly clock: Clock
+  readonly log: Log
+  random(): number
+}
+
+/** A probe that has no deadline makes room for the next one after this long. */
+const PROBE_MS = 60_000
+const SHORTEST_WAIT_MS = 100
+const LONGEST_WAIT_MS = 30_000
+/** Weight of the newest pause between two turns. */
+const NEWEST = 0.2
+
+/** Keeps one upstream's trouble from everybody else: deadlines, turns, a breaker and retries for all of its calls. */
+export class Bulkhead {
+  readonly turns: Turns
+  readonly breaker: Breaker | undefined
+  readonly retries: Retries | undefined
+  readonly clock: Clock
+  readonly slow: Alarms<Passage>
+  readonly patience: Alarms<Passage>
+  readonly latency: number
+  readonly queueTimeout: number
+  /** Calls that were refused a place, or lost it. */
+  refused = 0
+  readonly #settings: Settings
+  readonly #upstream: string
+  /** Alarms by how long they last: those of one length come in order. */
+  readonly #deadlines = new Map<number, Alarms<Passage>>()
+  #turnAt = 0
+  #turnEveryMs = 0
+
+  constructor(settings: Settings, { upstream, clock, log, random }: BulkheadHost) {
+    this.#settings = settings
+    this.#upstream = upstream
+    this.clock = clock
+    this.queueTimeout = settings.turns.queueTimeout
+    this.latency = settings.breaker?.latency ?? 0
+    this.turns = new Turns(settings.turns)
+    this.slow = new Alarms(clock, passage => passage.isSlow())
+    this.patience = new Alarms(clock, passage => passage.waitedTooLong())
+    this.retries = settings.retry === undefined ? undefined : new Retries(settings.retry, random)
+    this.breaker =
+      settings.breaker === undefined
+        ? undefined
+        : new Breaker(settings.breaker, {
+            upstream,
+            clock,
+            log,
+            random,
+            probeMs: Math.max(settings.timeout, PROBE_MS),
+            opened: () => this.turns.clear(waiter => waiter.pushedOut()),
+          })
+  }
+
+  /** Takes a call through. Rejects with a GatewayError when it was refused, failed, or took too long. */
+  run(call: Call, next: Dispatch): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const own = ownTimeout(this.#settings, call)
+      const ms = own ?? this.#settings.timeout
+      new Passage({ call, next, bulkhead: this, ms, isPatient: own !== undefined, resolve, reject }).start()
+    })
+  }
+
+  /** Who must not fill the queue: a verified caller; among those who are nobody, a session. */
+  callerOf({ exchange }: Call): string {
+    const { principal, id } = exchange.session
+    return principal.subject === ANONYMOUS.subject ? `session ${id}` : principalKey(principal)
+  }
+
+  /** The alarms of deadlines of this length. */
+  deadlines(ms: number): Alarms<Passage> {
+    let alarms = this.#deadlines.get(ms)
+    if (alarms === undefined) {
+      alarms = new Alarms(this.clock, passage => passage.expired())
+      this.#deadlines.set(ms, alarms)
+    }
+    return alarms
+  }
+
+  /** Notes that a waiting call got its turn, to tell others how long that takes. */
+  turned(): void {
+    const now = this.clock.now()
+    const pause = this.#turnAt === 0 ? 0 : now - this.#turnAt
+    this.#turnEveryMs += (pause - this.#turnEveryMs) * NEWEST
+    this.#turnAt = now
+  }
+
+  /** The error of a call that got no turn. */
+  busy(why: string): GatewayError {
+    this.refused++
+    const expected = Math.round(this.#turnEveryMs * (this.turns.waiting + 1))
+    const retryAfterMs = Math.min(Math.max(expected, SHORTEST_WAIT_MS), LONGEST_WAIT_MS)
+    return gatewayError('GW_UPSTREAM_BUSY', { upstream: this.#upstream, why, retryAfterMs })
+  }
+
+  /** The error of a call that a rest keeps back. */
+  resting(): GatewayError {
+    const { why = '', retryAfterMs = 0 } = this.breaker ?? {}
+    return gatewayError('GW_UPSTREAM_RESTING', { upstream: this.#upstream, why, retryAfterMs })
+  }
+
+  /** What `status` shows. */
+  status(): JsonObject {
+    const { turns, breaker, retries, refused } = this
+    const { concurrency, queue } = this.#settings.turns
+    return {
+      queue: { running: turns.running, waiting: turns.waiting, concurrency, size: queue, refused },
+      ...(breaker === undefined ? {} : { breaker: breaker.status() }),
+      ...(retries === undefined ? {} : { retries: retries.made }),
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import { globs, type Call } from '../../src/plugin.ts'
+import type { Failure } from './failures.ts'
+
+/** What may be tried again, and how. */
+export interface RetryLimits {
+  /** Tries in all, the first one included. */
+  readonly attempts: number
+  /** Milliseconds before the second try; twice as long before each further one. */
+  readonly backoff: number
+  /** Globs for the tools that may run twice, by the server's own names. */
+  readonly tools: readonly string[]
+}
+
+/** Methods that read, by the protocol's own definition. */
+const READS: ReadonlySet<string> = new Set([
+  'tools/list',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'completion/complete',
+])
+const JITTER = 0.5
+
+/** One retry for each so many calls, and three to begin with: attempts ≤ 1.2 × calls + 3, whatever happens. */
+const CALLS_PER_RETRY = 5
+const FIRST_RETRIES = 3
+const MOST_RETRIES = 20
+
+/** What retries cost: calls earn it, so that retries stay a share of them even when everything fails. */
+export class RetryBudget {
+  #earned = FIRST_RETRIES * CALLS_PER_RETRY
+
+  earn(): void {
+    if (this.#earned < MOST_RETRIES * CALLS_PER_RETRY) this.#earned++
+  }
+
+  spend(): boolean {
+    if (this.#earned < CALLS_PER_RETRY) return false
+    this.#earned -= CALLS_PER_RETRY
+    return true
+  }
+}
+
+/** Decides which calls are made again. */
+export class Retries {
+  readonly #limits: RetryLimits
+  readonly #budget = new RetryBudget()
+  readonly #isSafeTool: (name: string) => boolean
+  readonly #random: () => number
+  /** Tries beyond the first, since the gateway began. */
+  made = 0
+
+  constructor(limits: RetryLimits, random: () => number) {
+    this.#limits = limits
+    this.#random = random
+    this.#isSafeTool = limits.tools.length === 0 ? () => false : globs(limits.tools)
+  }
+
+  /** A call is made for the first time. */
+  began(): void {
+    this.#budget.earn()
+  }
+
+  /**
+   * Milliseconds until the next try; undefined when there is none: it is not safe, would come too late, or too much is
+   * tried again already. A call whose client was asked or told anything has begun to have effects.
+   */
+  pauseMs(call: Call, failure: Failure, attempt: number, leftMs: number): number | undefined {
+    if (attempt >= this.#limits.attempts || !failure.isPassing) return undefined
+    if (call.exchange.cancelled || call.exchange.touched || !this.#isSafe(call)) return undefined
+    const pause = this.#limits.backoff * 2 ** (attempt - 1) * (1 - JITTER + 2 * JITTER * this.#random())
+    const ms = Math.max(pause, failure.retryAfterMs ?? 0)
+    if (ms >= leftMs || !this.#budget.spend()) return undefined
+    this.made++
+    return ms
+  }
+
+  #isSafe({ method, params }: Call): boolean {
+    if (params?.inputResponses !== undefined || params?.requestState !== undefined) return false
+    if (method === 'tools/call') return typeof params?.name === 'string' && this.#isSafeTool(params.name)
+    return READS.has(method)
+  }
+}

@@ -1,0 +1,48 @@
+import { parseDuration, type Call, type UpstreamConfig } from '../../src/plugin.ts'
+import type { BreakerLimits } from './breaker.ts'
+import type { RetryLimits } from './retries.ts'
+import type { TurnLimits } from './turns.ts'
+
+/** What one upstream's entry asks of its bulkhead. Times are milliseconds; 0 means none. */
+export interface Settings {
+  readonly timeout: number
+  /** Timeouts of single tools, by the server's own names. */
+  readonly tools: ReadonlyMap<unknown, number>
+  readonly turns: TurnLimits & { readonly queueTimeout: number }
+  readonly breaker: BreakerLimits | undefined
+  readonly retry: RetryLimits | undefined
+}
+
+/** Reads them once, when the graph is built. */
+export function settingsOf({ timeout, tools, limits, breaker, retry }: UpstreamConfig): Settings {
+  return {
+    timeout: parseDuration(timeout),
+    tools: new Map(Object.entries(tools?.timeout ?? {}).map(([name, value]) => [name, parseDuration(value)])),
+    turns: {
+      concurrency: limits.concurrency,
+      queue: limits.queue,
+      queueTimeout: parseDuration(limits.queueTimeout),
+    },
+    breaker:
+      breaker === false
+        ? undefined
+        : {
+            ...breaker,
+            latency: parseDuration(breaker.latency),
+            window: parseDuration(breaker.window),
+            open: parseDuration(breaker.open),
+          },
+    retry: retry === false ? undefined : { ...retry, backoff: parseDuration(retry.backoff) },
+  }
+}
+
+/** Whether there is nothing to do for any call. */
+export function isIdle({ timeout, tools, turns, breaker, retry }: Settings): boolean {
+  const hasDeadline = timeout > 0 || tools.size > 0
+  return !hasDeadline && turns.concurrency === 0 && breaker === undefined && retry === undefined
+}
+
+/** How long a tool may take that has a time of its own. */
+export function ownTimeout({ tools }: Settings, { method, params }: Call): number | undefined {
+  return tools.size > 0 && method === 'tools/call' ? tools.get(params?.name) : undefined
+}
