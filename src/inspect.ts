@@ -90,8 +90,9 @@ function hookOrder(graph: Graph): Inspection['hooks'] {
 }
 
 /** One upstream as people see it. */
-export function statusOf(upstream: Upstream, { hooks }: Graph): UpstreamStatus {
-  const status = ownStatus(upstream)
+export function statusOf(upstream: Upstream, { hooks, catalog }: Graph): UpstreamStatus {
+  const lists = catalog.troubles(upstream.name)
+  const status = lists === undefined ? ownStatus(upstream) : { ...ownStatus(upstream), lists }
   return hooks.runner('status')?.(status, upstream) ?? status
 }
 

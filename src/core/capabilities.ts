@@ -1,6 +1,5 @@
 import { passedExtensions } from '../protocol/era/extensions.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
-import { parseDuration } from '../util/units.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 
 const LISTED = ['tools', 'prompts', 'resources'] as const
@@ -37,20 +36,12 @@ function unknownCapabilities(node: UpstreamNode): JsonObject {
   return node.upstream.state === 'stopped' ? {} : { tools: {}, prompts: {}, resources: {} }
 }
 
-/** Waits until every upstream has been spoken to once, but no longer than `lists.grace`. */
-export async function known(graph: Graph): Promise<void> {
-  const waiting = [...graph.upstreams.values()].filter(
-    node => node.upstream.server === undefined && node.upstream.state === 'starting',
+/** Waits until every upstream has been spoken to once, but no longer than its grace. */
+export async function known({ upstreams, grace }: Graph): Promise<void> {
+  const waiting = [...upstreams.values()].filter(
+    ({ upstream }) => upstream.server === undefined && upstream.state === 'starting',
   )
-  if (waiting.length === 0) return
-  const all = Promise.all(waiting.map(node => node.upstream.start()))
-  await new Promise<void>(resolve => {
-    const cancel = graph.clock.after(parseDuration(graph.config.lists.grace), resolve)
-    void all.then(() => {
-      cancel()
-      resolve()
-    })
-  })
+  if (waiting.length > 0) await Promise.all(waiting.map(({ upstream }) => grace.wait(upstream)))
 }
 
 /** What the upstreams tell a model about their use, each under its name where there are several. */

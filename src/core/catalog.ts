@@ -5,8 +5,9 @@ import { HEADER } from '../protocol/names.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { mergedCapabilities } from './capabilities.ts'
-import { fetchPart, type Part } from './fanout.ts'
-import type { Graph } from './graph.ts'
+import type { Part } from './fanout.ts'
+import type { Graph, UpstreamNode } from './graph.ts'
+import { Parts } from './parts.ts'
 import type { Answer, Exchange, Session } from './ports.ts'
 import { principalKey } from './principal.ts'
 import { View, type Freshness } from './view.ts'
@@ -24,11 +25,13 @@ interface Kept {
 /** Which exposed name belongs to whom. A view is made anew only when one of the lists behind it is another object. */
 export class Catalog {
   readonly #graph: Graph
+  readonly #parts: Parts
   readonly #kept = new Map<string, Kept>()
   readonly #reported = new Set<string>()
 
   constructor(graph: Graph) {
     this.#graph = graph
+    this.#parts = new Parts(graph)
   }
 
   /** The error for a method that no upstream can serve; undefined when there may be one. */
@@ -78,10 +81,32 @@ export class Catalog {
   async load(kind: Kind, session: Session, only?: readonly string[]): Promise<View> {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
-    const parts = settled.filter(part => part !== undefined)
     const isWhole = names.length === this.#graph.upstreams.size
     const key = isWhole ? viewKey(kind, session) : `${viewKey(kind, session)}${JSON.stringify(names)}`
-    const identity = parts.flatMap(part => part.payloads)
+    return this.#view(key, kind, session, settled)
+  }
+
+  /**
+   * The thing of this name, as soon as nobody who is declared first can own it: a slow upstream keeps back only the
+   * names that may be its own.
+   */
+  async find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined> {
+    const parts = [...this.#graph.upstreams.keys()].map(name => this.part(name, kind, session))
+    const view = Promise.all(parts).then(all => this.#view(viewKey(kind, session), kind, session, all))
+    view.catch(() => undefined)
+    for (const part of parts) {
+      const entries = this.#tapped((await part)?.entries ?? [], kind, session)
+      const entry = entries.find(candidate => candidate.exposed === exposed)
+      if (entry !== undefined) return entry
+    }
+    return (await view).find(exposed)
+  }
+
+  #view(key: string, kind: Kind, session: Session, settled: readonly (Part | undefined)[]): View {
+    const parts = settled.filter(part => part !== undefined)
+    const identity: unknown[] = parts.flatMap<unknown>(({ isStale, payloads }) =>
+      isStale === true ? [...payloads, isStale] : payloads,
+    )
     const kept = this.#kept.get(key)
     if (kept !== undefined && sameMembers(kept.identity, identity)) return kept.view
     const view = this.#make(kind, session, parts)
@@ -94,14 +119,24 @@ export class Catalog {
     const node = this.#graph.upstreams.get(name)
     if (node === undefined) return undefined
     try {
-      const part = await fetchPart(this.#graph, node, kind, session)
-      this.#reported.delete(name)
+      const part = await this.#parts.take(node, kind, session, viewKey(kind, session))
+      if (part.isStale !== true) this.#reported.delete(name)
       return part
     } catch (error) {
       if (node.upstream.spec.onFailure === 'fail') throw error
       this.#report(name, kind, error)
       return undefined
     }
+  }
+
+  /** What is amiss with an upstream's lists, by kind. */
+  troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
+    return this.#parts.troubles(upstream)
+  }
+
+  /** Whether an upstream may have things of this kind that could not be listed in time. */
+  isMissing(node: UpstreamNode, kind: Kind): boolean {
+    return this.#parts.isMissing(node, kind)
   }
 
   /** Whether the `catalog` taps let this principal see an upstream's thing, listed or not. */
@@ -134,13 +169,13 @@ export class Catalog {
       kind,
       session,
     )
+    const perCaller = graph.hooks.runner('catalog') !== undefined && session.principal.subject !== 'anonymous'
+    const stale = parts.flatMap(({ isStale, upstream }) => (isStale === true ? [upstream] : []))
     const view = new View({
       kind,
       entries,
-      freshness: freshnessOf(
-        parts,
-        graph.hooks.runner('catalog') !== undefined && session.principal.subject !== 'anonymous',
-      ),
+      stale,
+      freshness: stale.length === 0 ? freshnessOf(parts, perCaller) : OUTDATED,
       pageSize: graph.config.lists.pageSize,
       serverInfo: graph.identity(),
       cursor: offset => graph.seal.close(offset, binding(kind, session)),
@@ -171,6 +206,9 @@ export class Catalog {
     if (this.#kept.size > MAX_VIEWS && oldest !== undefined) this.#kept.delete(oldest)
   }
 }
+
+/** What nobody should keep. */
+const OUTDATED: Freshness = { ttlMs: 0, cacheScope: 'private' }
 
 function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
   const payloads = parts.flatMap(part => part.payloads)

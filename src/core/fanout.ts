@@ -3,7 +3,6 @@ import { servesTasks } from '../protocol/era/tasks.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import type { Payload } from '../protocol/payload.ts'
 import { RPC } from '../protocol/rpc-error.ts'
-import { parseDuration } from '../util/units.ts'
 import { entriesOf, type CatalogEntry } from './catalog-entry.ts'
 import { cannotAsk } from './ask-client.ts'
 import { RoadCall, RoadExchange, type Carrier } from './exchange.ts'
@@ -16,17 +15,41 @@ const MAX_ENTRIES = 10_000
 
 /** One upstream's list, all pages. */
 export interface Part {
+  readonly upstream: string
   readonly payloads: readonly Payload[]
   readonly entries: readonly CatalogEntry[]
+  /** As it was last known: the upstream is slow or away. */
+  readonly isStale?: boolean
 }
 
-const EMPTY: Part = { payloads: [], entries: [] }
+/** What an upstream lists that has nothing of a kind. */
+export const EMPTY: Part = { upstream: '', payloads: [], entries: [] }
 
 /** The parsed entries of payloads, kept as long as somebody keeps the payloads. */
 const parsed = new WeakMap<Payload, CatalogEntry[]>()
 
+/** Whether an upstream is known to have nothing of this kind. */
+export function lacks(node: UpstreamNode, kind: Kind): boolean {
+  return node.upstream.server !== undefined && !offers(node, kind)
+}
+
+/** The call for one page of a list, in somebody's session. */
+export function listCall(
+  graph: Graph,
+  node: UpstreamNode,
+  kind: Kind,
+  session: Session,
+  cursor?: string,
+): RoadCall {
+  const { method } = LISTS[kind]
+  const params = cursor === undefined ? undefined : { cursor }
+  const call = new RoadCall(node.upstream.name, method, params, detached(graph, session, method))
+  graph.hooks.runner('call', method)?.(call)
+  return call
+}
+
 /**
- * Asks one upstream for one list. Waits at most `lists.grace` for an upstream that is still starting.
+ * Asks one upstream for one list, beginning with this call. Waits at most `lists.grace` for an upstream that is still starting.
  * @throws GatewayError when it cannot be asked.
  */
 export async function fetchPart(
@@ -34,15 +57,22 @@ export async function fetchPart(
   node: UpstreamNode,
   kind: Kind,
   session: Session,
+  first: RoadCall,
 ): Promise<Part> {
-  await ready(graph, node)
+  const hasWaited = await ready(graph, node)
   if (!offers(node, kind)) return EMPTY
-  const payloads = await fetchPages(graph, node, kind, session)
+  // The time of a call counts from when it is made.
+  const call = hasWaited ? listCall(graph, node, kind, session) : first
+  const payloads = await fetchPages(graph, node, kind, session, call)
   const entries =
     payloads.length === 1
       ? entriesIn(payloads[0] as Payload, kind, node)
       : payloads.flatMap(page => entriesIn(page, kind, node))
-  return { payloads, entries: entries.length > MAX_ENTRIES ? entries.slice(0, MAX_ENTRIES) : entries }
+  return {
+    upstream: node.upstream.name,
+    payloads,
+    entries: entries.length > MAX_ENTRIES ? entries.slice(0, MAX_ENTRIES) : entries,
+  }
 }
 
 function entriesIn(payload: Payload, kind: Kind, node: UpstreamNode): CatalogEntry[] {
@@ -64,24 +94,13 @@ function asOptional(entry: CatalogEntry): CatalogEntry {
   return { ...entry, value: { ...entry.value, execution: { taskSupport: 'optional' } } }
 }
 
-/** Resolves when the upstream has been spoken to, or when waiting longer would make others wait for it. */
-async function ready(graph: Graph, node: UpstreamNode): Promise<void> {
-  if (node.upstream.server !== undefined || node.upstream.state === 'stopped') return
-  const graceMs = parseDuration(graph.config.lists.grace)
-  await within(graph, graceMs, node.upstream.start())
-  if (node.upstream.server !== undefined) return
-  const why = node.upstream.problem ?? `still starting after ${graceMs} ms`
-  throw gatewayError('GW_UPSTREAM_DOWN', { upstream: node.upstream.name, why })
-}
-
-function within(graph: Graph, ms: number, work: Promise<void>): Promise<void> {
-  return new Promise(resolve => {
-    const cancel = graph.clock.after(ms, resolve)
-    void work.then(() => {
-      cancel()
-      resolve()
-    })
-  })
+/** Whether it took a while until the upstream had been spoken to; fails when longer would make others wait for it. */
+async function ready({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
+  if (upstream.server !== undefined || upstream.state === 'stopped') return false
+  await grace.wait(upstream)
+  if (upstream.server !== undefined) return true
+  const why = upstream.problem ?? `still starting after ${grace.ms} ms`
+  throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why })
 }
 
 function offers(node: UpstreamNode, kind: Kind): boolean {
@@ -93,34 +112,22 @@ async function fetchPages(
   node: UpstreamNode,
   kind: Kind,
   session: Session,
+  first: RoadCall,
 ): Promise<Payload[]> {
   const payloads: Payload[] = []
-  let cursor: unknown
+  let call = first
   for (let page = 0; page < MAX_PAGES; page++) {
-    const payload = await fetchPage(graph, node, kind, session, cursor)
+    const payload = await fetchPage(node, call)
     if (payload === undefined) break
     payloads.push(payload)
-    cursor = payload.value().nextCursor
+    const cursor = payload.value().nextCursor
     if (typeof cursor !== 'string') break
+    call = listCall(graph, node, kind, session, cursor)
   }
   return payloads
 }
 
-async function fetchPage(
-  graph: Graph,
-  node: UpstreamNode,
-  kind: Kind,
-  session: Session,
-  cursor: unknown,
-): Promise<Payload | undefined> {
-  const { method } = LISTS[kind]
-  const call = new RoadCall(
-    node.upstream.name,
-    method,
-    cursor === undefined ? undefined : { cursor },
-    detached(graph, session, method),
-  )
-  graph.hooks.runner('call', method)?.(call)
+async function fetchPage(node: UpstreamNode, call: RoadCall): Promise<Payload | undefined> {
   const answer = await node.dispatch(call)
   if ('result' in answer) return answer.result
   const error = 'error' in answer ? answer.error : undefined
@@ -128,7 +135,7 @@ async function fetchPage(
   if (error?.code === RPC.methodNotFound) return undefined
   throw gatewayError('GW_UPSTREAM_PROTOCOL', {
     upstream: node.upstream.name,
-    why: `${method} failed: ${error?.message ?? 'it asks for input'}`,
+    why: `${call.method} failed: ${error?.message ?? 'it asks for input'}`,
   })
 }
 

@@ -3,6 +3,7 @@ import { Catalog } from './catalog.ts'
 import { ClientLane } from './client-lane.ts'
 import { askLegacy } from './asks.ts'
 import { RoadExchange, type Carrier } from './exchange.ts'
+import { Grace } from './grace.ts'
 import type { Parking } from './parking.ts'
 import type { Clock, Config, Dispatch, Log, Session, Inbound, Upstream } from './ports.ts'
 import { Router } from './router.ts'
@@ -48,6 +49,7 @@ export class Graph {
   readonly tasks: TaskStore
   readonly log: Log
   readonly clock: Clock
+  readonly grace: Grace
   readonly #identity: Identity
   readonly #carrier: Carrier
   #lastId = 0
@@ -62,6 +64,7 @@ export class Graph {
     this.tasks = parts.tasks
     this.log = parts.log
     this.clock = parts.clock
+    this.grace = new Grace(parts.config, parts.clock)
     this.#identity = parts.identity
     this.upstreams = new Map([...parts.upstreams].map(([name, upstream]) => [name, this.#node(upstream)]))
     this.catalog = new Catalog(this)

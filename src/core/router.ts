@@ -106,6 +106,8 @@ export class Router {
     if (found !== undefined) return { to: 'one', upstream: found.upstream, params: params(found.original) }
     const down = this.#downOwner(kind, name)
     if (down !== undefined) return { to: 'one', upstream: down, params: params(name) }
+    const late = this.#lateOwner(kind, name, exchange.session)
+    if (late !== undefined) return { to: 'one', upstream: late.upstream, params: params(late.original) }
     return unknown(exchange, kind, name)
   }
 
@@ -128,7 +130,7 @@ export class Router {
   }
 
   async #listed(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
-    const entry = (await this.#graph.catalog.load(kind, session)).find(name)
+    const entry = await this.#graph.catalog.find(kind, session, name)
     return entry ?? (kind === 'resources' ? this.#resourceOwner(name, session) : undefined)
   }
 
@@ -136,6 +138,16 @@ export class Router {
   #downOwner(kind: Kind, name: string): string | undefined {
     const node = this.#prefixed(kind, name)
     return node !== undefined && node.upstream.state !== 'ready' ? node.upstream.name : undefined
+  }
+
+  /** The same for one that is too slow to list: it may have the thing, and says so itself. */
+  #lateOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
+    const node = this.#prefixed(kind, name)
+    if (node === undefined || !this.#graph.catalog.isMissing(node, kind)) return undefined
+    const original = name.slice(node.prefix.length)
+    const entry = entryOf(kind, node.upstream.name, original, node.prefix, { name: original })
+    const permitted = this.#graph.catalog.permits(entry, session)
+    return permitted?.exposed === name ? permitted : undefined
   }
 
   /** Servers may serve URIs they do not list: by template, else by the only one, else by whoever lists that origin. */
@@ -175,7 +187,7 @@ export class Router {
     if (typeof reference.uri !== 'string')
       return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" names nothing') }
     const { uri } = reference
-    const template = (await this.#graph.catalog.load('resourceTemplates', exchange.session)).find(uri)
+    const template = await this.#graph.catalog.find('resourceTemplates', exchange.session, uri)
     if (template !== undefined) return { to: 'one', upstream: template.upstream, params: exchange.params }
     return this.#owner(exchange, 'resources', uri, original => withRef({ uri: original }))
   }

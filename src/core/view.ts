@@ -7,6 +7,9 @@ import type { Era } from '../protocol/versions.ts'
 import { paramHeaders, type ParamHeader } from '../protocol/headers.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 
+/** Key in the `_meta` of a list: names of upstreams whose part may be out of date. */
+const STALE = 'io.tapgate/stale'
+
 /** What is withheld because another upstream owns its name. */
 export interface Withheld {
   readonly entry: CatalogEntry
@@ -23,6 +26,8 @@ export interface ViewInit {
   readonly kind: Kind
   readonly entries: readonly CatalogEntry[]
   readonly freshness: Freshness
+  /** Upstreams whose part is the one that was known last. */
+  readonly stale: readonly string[]
   readonly pageSize: number
   readonly serverInfo: JsonObject
   readonly cursor: (offset: number) => string
@@ -97,7 +102,7 @@ export class View {
   }
 
   #write(offset: number, form: ListForm, without: readonly CatalogEntry[]): Payload {
-    const { kind, pageSize, cursor, freshness, serverInfo } = this.#init
+    const { kind, pageSize, cursor, freshness, serverInfo, stale } = this.#init
     const { member, key } = LISTS[kind]
     const era: Era = form === 'modern' ? 'modern' : 'legacy'
     const end = offset + pageSize
@@ -107,11 +112,13 @@ export class View {
       .map(entry => entryFor(kind, named(entry, key), form))
     const result: JsonObject = { [member]: list }
     if (end < this.entries.length) result.nextCursor = cursor(end)
+    const mark = stale.length === 0 ? undefined : { [STALE]: stale }
+    if (mark !== undefined) result._meta = mark
     if (era === 'modern')
       Object.assign(result, {
         resultType: 'complete',
         ...freshness,
-        _meta: { [META.serverInfo]: serverInfo },
+        _meta: { [META.serverInfo]: serverInfo, ...mark },
       })
     return Payload.of(result, era)
   }

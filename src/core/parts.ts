@@ -1,0 +1,158 @@
+import { gatewayError, reasonOf } from '../errors.ts'
+import { LISTS, type Kind } from '../protocol/methods.ts'
+import { parseDuration } from '../util/units.ts'
+import type { RoadCall } from './exchange.ts'
+import { EMPTY, fetchPart, lacks, listCall, type Part } from './fanout.ts'
+import { inTime } from './grace.ts'
+import type { Graph, UpstreamNode } from './graph.ts'
+import type { Session } from './ports.ts'
+
+/** Lists kept of one upstream: by kind, caller, and what was sent along. */
+const MAX_SHELVES = 1024
+
+/** One list of one upstream, as one caller sees it. */
+interface Shelf {
+  /** As it was listed last. */
+  known: Part | undefined
+  /** A list that took too long is on its way still. */
+  isLate: boolean
+}
+
+type Outcome = { readonly part: Part } | { readonly error: unknown }
+
+/**
+ * What each upstream lists, without waiting long for a slow one: what is late is used when it arrives, and what was
+ * known last in the meantime.
+ */
+export class Parts {
+  readonly #graph: Graph
+  readonly #shelves = new Map<UpstreamNode, Map<string, Shelf>>()
+  readonly #troubles = new Map<string, Map<Kind, string>>()
+  readonly #waitMs: number
+
+  constructor(graph: Graph) {
+    this.#graph = graph
+    this.#waitMs = parseDuration(graph.config.lists.wait)
+  }
+
+  /** What is amiss with an upstream's lists, by kind; undefined when nothing is. */
+  troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
+    const troubles = this.#troubles.get(upstream)
+    return troubles === undefined ? undefined : Object.fromEntries(troubles)
+  }
+
+  /** Whether an upstream has not come up with a list yet and nobody waits for it any more. */
+  isMissing(node: UpstreamNode, kind: Kind): boolean {
+    const shelves = [...(this.#shelves.get(node) ?? [])]
+    return shelves.some(
+      ([key, { isLate, known }]) => key.startsWith(`${kind}\n`) && isLate && known === undefined,
+    )
+  }
+
+  /**
+   * One upstream's list; `caller` says whose view it is for.
+   * @throws GatewayError when there is none to give.
+   */
+  async take(node: UpstreamNode, kind: Kind, session: Session, caller: string): Promise<Part> {
+    if (lacks(node, kind)) return EMPTY
+    const call = listCall(this.#graph, node, kind, session)
+    const shelf = this.#shelf(node, kind, caller, call)
+    if (shelf.isLate) return this.#meanwhile(node, kind, shelf)
+    const flight = settled(fetchPart(this.#graph, node, kind, session, call))
+    if (await inTime(this.#graph.clock, this.#patience(node, shelf), flight))
+      return this.#arrived(node, kind, shelf, await flight)
+    shelf.isLate = true
+    void flight.then(outcome => this.#cameLate(node, kind, shelf, outcome))
+    return this.#meanwhile(node, kind, shelf)
+  }
+
+  /** A list that is known is waited for less long. One of an upstream that starts has its grace on top. */
+  #patience({ upstream }: UpstreamNode, { known }: Shelf): number {
+    const { ms } = this.#graph.grace
+    if (known !== undefined) return this.#waitMs
+    return upstream.server === undefined ? ms + this.#waitMs + 1 : Math.max(ms, this.#waitMs)
+  }
+
+  #arrived(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): Part {
+    if ('error' in outcome) {
+      const { known } = shelf
+      if (known === undefined || node.upstream.spec.onFailure !== 'keep') {
+        this.#note(node, kind, `left out: ${reasonOf(outcome.error)}`)
+        throw outcome.error
+      }
+      return this.#stale(node, kind, known, reasonOf(outcome.error))
+    }
+    shelf.known = outcome.part
+    this.#isWell(node, kind)
+    return outcome.part
+  }
+
+  #cameLate(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): void {
+    shelf.isLate = false
+    if ('error' in outcome) return this.#note(node, kind, reasonOf(outcome.error))
+    const isNew = shelf.known === undefined || !isSame(shelf.known, outcome.part)
+    shelf.known = outcome.part
+    this.#isWell(node, kind)
+    if (isNew) this.#graph.lane.listChanged(LISTS[kind].changed)
+  }
+
+  /** What stands in for a list that is on its way. */
+  #meanwhile(node: UpstreamNode, kind: Kind, { known }: Shelf): Part {
+    const why = `${LISTS[kind].method} takes longer than others should wait`
+    if (known !== undefined) return this.#stale(node, kind, known, why)
+    this.#note(node, kind, `left out: ${why}`)
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: node.upstream.name, why })
+  }
+
+  #stale(node: UpstreamNode, kind: Kind, known: Part, why: string): Part {
+    const { name } = node.upstream
+    if (this.#troubles.get(name)?.has(kind) !== true)
+      this.#graph.log.warn(`the last known list of upstream "${name}" is used`, {
+        method: LISTS[kind].method,
+        upstream: name,
+        reason: why,
+      })
+    this.#note(node, kind, `as it was last known: ${why}`)
+    return { ...known, isStale: true }
+  }
+
+  #note({ upstream }: UpstreamNode, kind: Kind, why: string): void {
+    let troubles = this.#troubles.get(upstream.name)
+    if (troubles === undefined) this.#troubles.set(upstream.name, (troubles = new Map<Kind, string>()))
+    troubles.set(kind, why)
+  }
+
+  #isWell({ upstream }: UpstreamNode, kind: Kind): void {
+    const troubles = this.#troubles.get(upstream.name)
+    if (troubles?.delete(kind) === true && troubles.size === 0) this.#troubles.delete(upstream.name)
+  }
+
+  #shelf(node: UpstreamNode, kind: Kind, caller: string, { headers }: RoadCall): Shelf {
+    let shelves = this.#shelves.get(node)
+    if (shelves === undefined) this.#shelves.set(node, (shelves = new Map<string, Shelf>()))
+    const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)
+    const key = `${kind}\n${caller}\n${sent}`
+    const shelf = shelves.get(key) ?? { known: undefined, isLate: false }
+    shelves.delete(key)
+    shelves.set(key, shelf)
+    const oldest = shelves.keys().next().value
+    if (shelves.size > MAX_SHELVES && oldest !== undefined) shelves.delete(oldest)
+    return shelf
+  }
+}
+
+function settled(work: Promise<Part>): Promise<Outcome> {
+  return work.then(
+    part => ({ part }),
+    (error: unknown) => ({ error }),
+  )
+}
+
+function isSame(one: Part, other: Part): boolean {
+  if (one.entries === other.entries) return true
+  return JSON.stringify(values(one)) === JSON.stringify(values(other))
+}
+
+function values({ entries }: Part): unknown[] {
+  return entries.map(({ value }) => value)
+}
