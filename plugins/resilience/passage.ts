@@ -83,9 +83,7 @@ export class Passage implements Waiter {
       this.#phase === 'waiting'
         ? bulkhead.busy(`no turn within ${ms} ms`)
         : gatewayError('GW_TIMEOUT', { upstream: call.upstream, method: call.method, ms })
-    // First, so that what the upstream makes of the cancellation comes second.
-    this.#end(error)
-    call.cancel(why)
+    this.#end(error, why)
   }
 
   /** It has been away for as long as makes a call slow. */
@@ -139,8 +137,9 @@ export class Passage implements Waiter {
     const { bulkhead, call, resolve } = this.#init
     if (call.exchange.cancelled) bulkhead.breaker?.left(this.#ticket)
     else bulkhead.breaker?.answered(this.#ticket, this.#wasSlow)
-    this.#close()
+    const hadTurn = this.#close()
     resolve(answer)
+    if (hadTurn) bulkhead.turns.done()
   }
 
   #failed(error: unknown): void {
@@ -185,12 +184,18 @@ export class Passage implements Waiter {
     this.#end(bulkhead.breaker?.isShut === true ? bulkhead.resting() : bulkhead.busy(why))
   }
 
-  #end(error: unknown): void {
-    this.#close()
-    this.#init.reject(error)
+  #end(error: unknown, cancelBecause?: string): void {
+    const { bulkhead, call, reject } = this.#init
+    const hadTurn = this.#close()
+    // First, so that what the upstream makes of the cancellation comes second.
+    reject(error)
+    if (cancelBecause !== undefined) call.cancel(cancelBecause)
+    // Last, so that the upstream hears of the cancellation before it gets the next call.
+    if (hadTurn) bulkhead.turns.done()
   }
 
-  #close(): void {
+  /** Leaves nothing behind; true when it has a turn to give back. */
+  #close(): boolean {
     const { bulkhead, ms } = this.#init
     const phase = this.#phase
     this.#phase = 'over'
@@ -198,7 +203,7 @@ export class Passage implements Waiter {
     this.#unwatch()
     this.#stopWaiting()
     if (phase === 'waiting') bulkhead.turns.leaves(this)
-    if (phase === 'away') bulkhead.turns.done()
+    return phase === 'away'
   }
 
   #unwatch(): void {
