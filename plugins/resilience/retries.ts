@@ -68,16 +68,17 @@ export class Retries {
    * tried again already. A call whose client was asked or told anything has begun to have effects.
    */
   pauseMs(call: Call, failure: Failure, attempt: number, leftMs: number): number | undefined {
-    if (attempt >= this.#limits.attempts || !failure.isPassing) return undefined
-    if (call.exchange.cancelled || call.exchange.touched || !this.#isSafe(call)) return undefined
-    const pause = this.#limits.backoff * 2 ** (attempt - 1) * (1 - JITTER + 2 * JITTER * this.#random())
+    if (attempt >= this.#limits.attempts || !failure.isPassing || !this.#isSafe(call)) return undefined
+    const backoff = failure.isStale && attempt === 1 ? 0 : this.#limits.backoff
+    const pause = backoff * 2 ** (attempt - 1) * (1 - JITTER + 2 * JITTER * this.#random())
     const ms = Math.max(pause, failure.retryAfterMs ?? 0)
     if (ms >= leftMs || !this.#budget.spend()) return undefined
     this.made++
     return ms
   }
 
-  #isSafe({ method, params }: Call): boolean {
+  #isSafe({ method, params, exchange }: Call): boolean {
+    if (exchange.cancelled || exchange.touched) return false
     if (params?.inputResponses !== undefined || params?.requestState !== undefined) return false
     if (method === 'tools/call') return typeof params?.name === 'string' && this.#isSafeTool(params.name)
     return READS.has(method)

@@ -221,8 +221,10 @@ export class McpUpstream implements Upstream {
   async #recover(link: Link, call: Call, error: unknown): Promise<Answer> {
     if (!(error instanceof GatewayError)) throw error
     const { sessionLost, stale, status } = error.fields
+    // A connection that ended before its answer says nothing of the link. Whether to call again is not for us to say.
+    if (stale === true) throw error
     if (sessionLost === true) this.#replace(link, String(error.fields.why))
-    else if (stale !== true) {
+    else {
       if (
         typeof status !== 'number' ||
         !this.#doubt.isRaisedByStatus(status, link) ||

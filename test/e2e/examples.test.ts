@@ -78,6 +78,14 @@ const RUNS: readonly Run[] = [
     remote: ['SEARCH_URL'],
     calls: [['search__who', {}, /"authorization":"Bearer token"/]],
   },
+  {
+    example: 'resilience',
+    remote: ['SEARCH_URL'],
+    calls: [
+      ['search__who', {}, /"host"/],
+      ['memory__read_graph', {}, /entities/],
+    ],
+  },
   { example: 'websocket', calls: [['memory__read_graph', {}, /entities/]] },
   {
     example: 'write-a-plugin',
