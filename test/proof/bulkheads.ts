@@ -81,7 +81,7 @@ async function gatewayBefore(servers: readonly Server[]): Promise<string> {
       listeners: { main: { type: 'http', port: 0 } },
       lists: { grace: '1s', wait: '250ms' },
       cache: false,
-      log: { level: 'error', format: 'json' },
+      log: { level: 'info', format: 'json' },
       upstreams,
     }),
   )
