@@ -111,7 +111,7 @@ for (const [how, handle] of [
 
 test('an open breaker answers at once, sends nothing, and lets one probe through', async t => {
   let isIll = true
-  const spec = { breaker: { failures: 5, open: 300 }, retry: false }
+  const spec = { breaker: { failures: 5, open: 1500 }, retry: false }
   const { server, client, gateway } = await before(
     t,
     (heard, response) => {

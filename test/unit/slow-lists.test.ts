@@ -91,7 +91,7 @@ test('nobody else waits for a list that is late already, and it is asked for onc
   const started = performance.now()
   for (let time = 0; time < 10; time++) await listed(client)
 
-  assert.ok(performance.now() - started < WAIT_MS)
+  assert.ok(performance.now() - started < 5 * WAIT_MS, 'ten waits would take twice as long')
   assert.equal(slow.received('tools/list').length, 1)
   release(['one'])
 })
@@ -188,5 +188,5 @@ test('an upstream that never starts is waited for once, not by each client anew'
   for (let time = 0; time < 10; time++) await client.request('server/discover')
   for (let time = 0; time < 10; time++) assert.deepEqual(await listed(client), ['quick__two'])
 
-  assert.ok(performance.now() - started < WAIT_MS)
+  assert.ok(performance.now() - started < 5 * WAIT_MS, 'ten waits would take twice as long')
 })
