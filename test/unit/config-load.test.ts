@@ -17,7 +17,7 @@ test('a small file gets every default, and nothing of it can be changed', async 
 
   assert.deepEqual(warnings, [])
   assert.deepEqual(config.cache, { lists: '5m' })
-  assert.deepEqual(config.lists, { pageSize: 1000, grace: '10s' })
+  assert.deepEqual(config.lists, { pageSize: 1000, grace: '10s', wait: '1s' })
   assert.deepEqual(config.upstreams.web, {
     type: 'http',
     url: 'https://example.com',
@@ -109,7 +109,7 @@ test('later bases win over earlier ones, and the file over all of them', async t
   })
 
   assert.deepEqual(config.log, { level: 'error', format: 'json' })
-  assert.deepEqual(config.lists, { pageSize: 8, grace: '1s' })
+  assert.deepEqual(config.lists, { pageSize: 8, grace: '1s', wait: '1s' })
   assert.equal(config.shutdown.grace, '2s')
   assert.equal('extends' in config, false)
   assert.equal(files.length, 4)
