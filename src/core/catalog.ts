@@ -2,6 +2,7 @@ import { GatewayError, reasonOf } from '../errors.ts'
 import { listForm } from '../protocol/era/entries.ts'
 import { KINDS, LISTS, METHODS, type Kind } from '../protocol/methods.ts'
 import { HEADER } from '../protocol/names.ts'
+import type { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { mergedCapabilities } from './capabilities.ts'
@@ -9,7 +10,7 @@ import type { Part } from './fanout.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import { Parts } from './parts.ts'
 import type { Answer, Exchange, Session } from './ports.ts'
-import { principalKey } from './principal.ts'
+import { authorizationKey, principalKey } from './principal.ts'
 import { View, type Freshness } from './view.ts'
 
 /** Views kept at once: one per kind and principal. */
@@ -51,7 +52,8 @@ export class Catalog {
       return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
     const view = await this.load(kind, exchange.session, upstreams)
     const form = listForm(exchange.session.client)
-    return { result: view.page(offset, form, isModernHttp(exchange) ? this.#unfit(view) : undefined) }
+    const without = isModernHttp(exchange) ? this.#unfit(view) : undefined
+    return { result: view.page(offset, form, this.#graph.clock.now(), without) }
   }
 
   #unfit(view: View): readonly CatalogEntry[] {
@@ -210,15 +212,23 @@ export class Catalog {
 /** What nobody should keep. */
 const OUTDATED: Freshness = { ttlMs: 0, cacheScope: 'private' }
 
+/** A list made of parts is as fresh as the first of them to grow old, and private if one of them is. */
 function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
   const payloads = parts.flatMap(part => part.payloads)
   const ttls = payloads.map(payload => (payload.era === 'modern' ? payload.value().ttlMs : 0))
   const isPublic = payloads.length > 0 && payloads.every(payload => payload.value().cacheScope === 'public')
   const ttlMs = Math.min(...ttls.map(ttl => (typeof ttl === 'number' && ttl > 0 ? ttl : 0)))
-  return {
-    ttlMs: Number.isFinite(ttlMs) ? ttlMs : 0,
-    cacheScope: isPublic && !perCaller ? 'public' : 'private',
-  }
+  const cacheScope = isPublic && !perCaller ? 'public' : 'private'
+  if (!Number.isFinite(ttlMs) || ttlMs === 0) return { ttlMs: () => 0, cacheScope }
+  return { ttlMs: now => leftOf(payloads, ttlMs, now), cacheScope }
+}
+
+/** What was kept for a while has as much less time left; what nobody keeps was made just now. */
+function leftOf(payloads: readonly Payload[], ttlMs: number, now: number): number {
+  return payloads.reduce(
+    (least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)),
+    ttlMs,
+  )
 }
 
 function sameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {
@@ -231,7 +241,7 @@ function isModernHttp({ headers, session }: Exchange): boolean {
 }
 
 function viewKey(kind: Kind, session: Session): string {
-  return `${KINDS.indexOf(kind)}${principalKey(session.principal)}`
+  return `${KINDS.indexOf(kind)}${authorizationKey(session.principal)}`
 }
 
 function binding(kind: Kind, session: Session): string {

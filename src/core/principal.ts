@@ -20,3 +20,17 @@ export function principalKey(principal: Principal): string {
   }
   return key
 }
+
+/** Written once for each principal, like its key. */
+const authorizations = new WeakMap<Principal, string>()
+
+/** The principal with what it may do: whoever holds another token of the same caller may see other things. */
+export function authorizationKey(principal: Principal): string {
+  let key = authorizations.get(principal)
+  if (key === undefined) {
+    const { issuer, client, subject, scopes } = principal
+    key = JSON.stringify([issuer, client, subject, [...new Set(scopes)].sort()])
+    authorizations.set(principal, key)
+  }
+  return key
+}
