@@ -82,7 +82,7 @@ export function answer(result: JsonObject): Answer {
   return { result: Payload.of(result) }
 }
 
-export { ANONYMOUS, principalKey } from './core/principal.ts'
+export { ANONYMOUS, authorizationKey, principalKey } from './core/principal.ts'
 export { gatewayError, GatewayError, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'
@@ -91,6 +91,12 @@ export { RPC } from './protocol/rpc-error.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
 export { isObject, type JsonObject } from './protocol/jsonrpc.ts'
 export type * from './core/ports.ts'
+export type {
+  CacheConfig,
+  CachePolicyConfig,
+  CacheToolConfig,
+  UpstreamCacheConfig,
+} from './config/config.gen.ts'
 export type { CatalogEntry, CatalogView } from './core/catalog-entry.ts'
 export type { NotificationContext, Stage, TapOptions } from './hooks/kinds.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

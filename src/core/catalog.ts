@@ -210,7 +210,7 @@ export class Catalog {
 }
 
 /** What nobody should keep. */
-const OUTDATED: Freshness = { ttlMs: 0, cacheScope: 'private' }
+const OUTDATED: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
 
 /** A list made of parts is as fresh as the first of them to grow old, and private if one of them is. */
 function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {

@@ -18,7 +18,8 @@ export interface Withheld {
 
 /** How long a list may be kept, and by whom (2026-07-28, caching). */
 export interface Freshness {
-  readonly ttlMs: number
+  /** How much longer, at this time of the clock. */
+  readonly ttlMs: (now: number) => number
   readonly cacheScope: 'public' | 'private'
 }
 
@@ -33,6 +34,15 @@ export interface ViewInit {
   readonly cursor: (offset: number) => string
 }
 
+/** A page as it was written, and as it goes out now. */
+interface Page {
+  readonly bare: Payload
+  dated: Payload
+  ttlMs: number
+}
+
+const SECOND_MS = 1000
+
 /** One principal's list of one kind: its entries, the index by name, and the pages as they go out. */
 export class View {
   readonly kind: Kind
@@ -42,7 +52,7 @@ export class View {
   /** By upstream, then by the name it has there. */
   readonly #byOriginal = new Map<string, Map<string, CatalogEntry>>()
   readonly #mirrors = new Map<CatalogEntry, readonly ParamHeader[] | undefined>()
-  readonly #pages = new Map<string, Payload>()
+  readonly #pages = new Map<string, Page>()
   #unfit: readonly CatalogEntry[] | undefined
   readonly #init: ViewInit
 
@@ -90,15 +100,27 @@ export class View {
     return this.#unfit
   }
 
-  /** The page from `offset` on, written once per form and kept. */
-  page(offset: number, form: ListForm, without: readonly CatalogEntry[] = []): Payload {
+  /** The page from `offset` on at this time, written once per form and kept; the time it has left is put in. */
+  page(offset: number, form: ListForm, now: number, without: readonly CatalogEntry[] = []): Payload {
     const key = `${form}:${without.length}:${offset}`
     let page = this.#pages.get(key)
     if (page === undefined) {
-      page = this.#write(offset, form, without)
+      const bare = this.#write(offset, form, without)
+      page = { bare, dated: bare, ttlMs: 0 }
       this.#pages.set(key, page)
     }
-    return page
+    return form === 'modern' ? this.#dated(page, now) : page.bare
+  }
+
+  /** In coarse steps, so that a page is not written anew for each who asks; never more than is left. */
+  #dated(page: Page, now: number): Payload {
+    const left = this.#init.freshness.ttlMs(now)
+    const ttlMs = left - (left % (left < SECOND_MS ? SECOND_MS / 10 : SECOND_MS))
+    if (page.ttlMs !== ttlMs) {
+      page.dated = ttlMs === 0 ? page.bare : page.bare.edited(['ttlMs'], { ttlMs })
+      page.ttlMs = ttlMs
+    }
+    return page.dated
   }
 
   #write(offset: number, form: ListForm, without: readonly CatalogEntry[]): Payload {
@@ -117,7 +139,8 @@ export class View {
     if (era === 'modern')
       Object.assign(result, {
         resultType: 'complete',
-        ...freshness,
+        ttlMs: 0,
+        cacheScope: freshness.cacheScope,
         _meta: { [META.serverInfo]: serverInfo, ...mark },
       })
     return Payload.of(result, era)

@@ -1,4 +1,5 @@
 import type { JsonObject } from './jsonrpc.ts'
+import { editObject } from './members.ts'
 import type { Era } from './versions.ts'
 
 /**
@@ -12,6 +13,11 @@ import type { Era } from './versions.ts'
 export class Payload {
   /** The era whose wire form it is in; undefined for results of our own making, which fit both. */
   readonly era: Era | undefined
+  /**
+   * Until when its sender lets it be kept, in milliseconds of the clock. A cache sets it, and moves it when the sender
+   * has said the same again; without one it is as fresh as its `ttlMs` says.
+   */
+  freshUntil: number | undefined = undefined
   #bytes: Buffer | undefined
   #value: JsonObject | undefined
 
@@ -39,5 +45,11 @@ export class Payload {
   bytes(): Buffer {
     this.#bytes ??= Buffer.from(JSON.stringify(this.#value))
     return this.#bytes
+  }
+
+  /** A copy without some of its members and with others, spliced into the bytes: no other member is touched. */
+  edited(without: readonly string[], put: JsonObject = {}): Payload {
+    const added = JSON.stringify(put).slice(1, -1)
+    return Payload.raw(editObject(this.bytes(), new Set(without), added), this.era)
   }
 }
