@@ -1,22 +1,102 @@
-import { kindsChangedBy, LISTS, parseDuration, type Config, type Plugin } from '../../src/plugin.ts'
-import { ListCache } from './list-cache.ts'
+import {
+  kindsChangedBy,
+  LISTS,
+  parseDuration,
+  parseSize,
+  type Config,
+  type Exchange,
+  type Notification,
+  type Plugin,
+  type UpstreamState,
+} from '../../src/plugin.ts'
+import { control } from './control.ts'
+import { Counts } from './counters.ts'
+import { dangerous } from './dangerous.ts'
+import { LIST_METHODS } from './entry.ts'
+import { Failures } from './failures.ts'
+import { Flights } from './flights.ts'
+import { hasToolRules, keepsMore, rulesOf } from './policy.ts'
+import type { Selection } from './purge.ts'
+import { SavedLists } from './saved-lists.ts'
+import { Store, type Entry } from './store.ts'
+import { UpstreamCache, type Shared } from './upstream-cache.ts'
 
-const LIST_METHODS: ReadonlySet<string> = new Set(Object.values(LISTS).map(list => list.method))
-const CHANGES = [...new Set(Object.values(LISTS).map(list => list.changed))]
+const UPDATED = 'notifications/resources/updated'
+const NEWS = [...new Set(Object.values(LISTS).map(list => list.changed)), UPDATED]
+const HANDLED: ReadonlySet<string> = new Set([...LIST_METHODS, 'resources/read', 'prompts/get'])
 
-/** Answers lists from memory until they change, grow old, or their upstream comes or goes. */
+/** Answers from memory what would be answered the same: lists, and reads, prompts and tools where a rule says so. */
 export const cache: Plugin<Config['cache']> = {
   name: 'cache',
   claims: { section: 'cache' },
-  setup({ options, hooks, clock }) {
+  setup({ options, config, hooks, clock, log }) {
     if (options === false) return
-    const lists = new ListCache(parseDuration(options.lists), clock)
+    const counts = new Counts()
+    const bounds = { maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }
+    const store = new Store(bounds, counts)
+    const flights = new Flights()
+    const failures = new Failures(parseDuration(options.negative), clock)
+    const lists = new SavedLists(store, clock)
+    const parts = { store, flights, failures }
+    const asked = new WeakSet<Exchange>()
+    const warn = dangerous(log)
+    const prefixOf = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
 
-    hooks.dispatch.tap(next => call => (LIST_METHODS.has(call.method) ? lists.get(call, next) : next(call)))
-    hooks.notification.tap({ methods: CHANGES }, ({ method }, { lane, upstream }) => {
-      if (lane === 'upstream' || upstream === undefined) return
-      for (const kind of kindsChangedBy(method)) lists.purge(upstream, LISTS[kind].method)
+    hooks.dispatch.tap((next, upstream) => {
+      const { name, spec } = upstream
+      if (spec.cache === false) return undefined
+      const rules = rulesOf(name, spec, options)
+      const keepsTools = hasToolRules(spec, options)
+      const kept = (entry: Entry): void => {
+        lists.changed(entry)
+        if (keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
+      }
+      const shared = { store, flights, failures, clock, asked, prefixOf, saysSo: options.meta, kept }
+      const own = new UpstreamCache(upstream, rules, counts.of(name), shared)
+      const isOurs = (method: string): boolean =>
+        HANDLED.has(method) || (keepsTools && method === 'tools/call')
+      return call => (isOurs(call.method) ? own.answer(call, next) : next(call))
     })
-    hooks.upstreamState.tap(upstream => lists.purge(upstream))
+    if (keepsMore(Object.values(config.upstreams), options))
+      hooks.clientRequest.tap((_ask, exchange) => void asked.add(exchange))
+    hooks.notification.tap({ methods: NEWS }, (news, { lane, upstream }) => {
+      if (lane === 'client' && upstream !== undefined)
+        for (const selection of outdatedBy(news, upstream)) forget(selection, parts)
+    })
+    hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
+    hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.of(name) } }))
+    control(hooks, { ...parts, clock })
+  },
+}
+
+type Parts = Pick<Shared, 'store' | 'flights' | 'failures'>
+
+/** What a server's news are about. */
+function outdatedBy({ method, params }: Notification, upstream: string): Selection[] {
+  if (method === UPDATED) return [{ upstream, method: 'resources/read', target: String(params?.uri) }]
+  return kindsChangedBy(method).map(kind => ({ upstream, method: LISTS[kind].method }))
+}
+
+function forget(selection: Selection, { store, flights }: Parts): void {
+  flights.purge(selection)
+  store.purge(selection)
+}
+
+type OfState = (upstream: string, parts: Parts) => void
+
+/** A server that stops is no reason to forget what it said; another process under its name may say something else. */
+const OF_STATE: Partial<Record<UpstreamState, OfState>> = {
+  ready(upstream, { store, failures }) {
+    failures.forget(upstream)
+    for (const entry of store.select({ upstream })) entry.trust = 'doubtful'
+  },
+  failed(upstream, { store, flights }) {
+    for (const method of LIST_METHODS) {
+      flights.purge({ upstream, method })
+      for (const entry of store.select({ upstream, method })) entry.trust = 'lost'
+    }
+  },
+  stopped(upstream, parts) {
+    forget({ upstream }, parts)
   },
 }

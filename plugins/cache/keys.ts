@@ -1,33 +1,123 @@
-import { isObject, principalKey, type Call, type JsonObject } from '../../src/plugin.ts'
+import { createHash } from 'node:crypto'
+import { authorizationKey, isObject, type Call, type JsonObject } from '../../src/plugin.ts'
+import type { Policy } from './policy.ts'
 
-/** Where a list may be kept: for its caller alone, or for everyone when the server says it is public. */
+/** Where an answer may be kept: for its caller alone, or for everyone when the server says it is public. */
 export interface Keys {
   readonly own: string
   readonly shared: string
 }
 
-/** The keys of a list call. Encoded as JSON arrays, so that no part can be forged into another. */
-export function keysOf(call: Call): Keys {
-  const what = [call.upstream, call.method, canonicalParams(call.params), canonical(call.headers)]
-  return {
-    own: JSON.stringify([...what, principalKey(call.exchange.session.principal)]),
-    shared: JSON.stringify(what),
-  }
+/** Keys above this are kept as their digest, so that long arguments cost no memory. */
+const MAX_KEY = 1024
+/** No parameters at all. */
+const NOTHING = '{}'
+/** As deep as a message may nest. */
+const MAX_DEPTH = 64
+/** `_meta` that says who asks and how to report progress, not what is asked for. */
+const UNASKED = /^(progressToken|traceparent|tracestate|baggage|io\.modelcontextprotocol\/.*)$/
+/** The parameters by which a request says all it wants; with any other it is a retry, a task, or unknown to us. */
+const PLAIN: Readonly<Record<string, readonly string[]>> = {
+  'tools/call': ['name', 'arguments', '_meta'],
+  'prompts/get': ['name', 'arguments', '_meta'],
+  'resources/read': ['uri', '_meta'],
 }
 
-/** `_meta` says who asks and how to report progress, not what is asked for. */
-function canonicalParams(params: JsonObject | undefined): unknown {
-  const { _meta, ...asked } = params ?? {}
-  return canonical(asked)
+/** Whether an answer to this call may come from memory at all: a retry after a wish for input never does. */
+export function isPlain({ method, params, exchange }: Call): boolean {
+  const plain = PLAIN[method]
+  if (plain === undefined) return true
+  for (const key in params) if (!plain.includes(key)) return false
+  const asked = exchange.params
+  return asked?.requestState === undefined && asked?.inputResponses === undefined
 }
 
-/** Objects as sorted pairs, so that the order of members does not matter. */
-function canonical(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(canonical)
-  if (!isObject(value)) return value
-  return {
-    pairs: Object.keys(value)
-      .sort()
-      .map(key => [key, canonical(value[key])]),
+/** What a call is about: a name or a URI; empty for a list. */
+export function targetOf({ method, params }: Call): string {
+  const target = method === 'resources/read' ? params?.uri : params?.name
+  return PLAIN[method] !== undefined && typeof target === 'string' ? target : ''
+}
+
+/**
+ * The keys of a call; undefined when its parameters nest too deep to be compared. Every part carries its length, so
+ * that none can be forged into another.
+ */
+export function keysOf(call: Call, target: string, policy: Policy): Keys | undefined {
+  const { session, headers } = call.exchange
+  const asked = askedBy(call, policy)
+  if (asked === undefined) return undefined
+  let what =
+    part(call.upstream) + part(call.method) + part(target) + part(asked) + part(mirrored(call.headers))
+  for (const name of policy.headers) what += part(headers[name] ?? '')
+  const caller = part(authorizationKey(session.principal)) + part(policy.perSession ? session.id : '')
+  return { own: short(`own${caller}${what}`), shared: short(`all${what}`) }
+}
+
+/** Strings of the same text have the same part, and parts in a row can be told apart. */
+function part(text: string): string {
+  return `${text.length}:${text}`
+}
+
+function short(key: string): string {
+  return key.length <= MAX_KEY ? key : `sha256${createHash('sha256').update(key).digest('base64')}`
+}
+
+/** Most calls carry none. */
+function mirrored(headers: Readonly<Record<string, string>>): string {
+  for (const _name in headers) return canonical(headers) ?? ''
+  return ''
+}
+
+function askedBy({ method, params }: Call, { args }: Policy): string | undefined {
+  if (params === undefined) return NOTHING
+  const meta = isObject(params._meta) ? askedMeta(params._meta) : ''
+  if (meta === undefined || method === 'resources/read') return meta
+  const asked =
+    PLAIN[method] === undefined ? { ...params, _meta: undefined } : chosen(params.arguments ?? {}, args)
+  const text = canonical(asked)
+  return text === undefined ? undefined : text + meta
+}
+
+/** The arguments that matter, each as a list so that what is absent is not what is null. */
+function chosen(given: unknown, args: readonly string[] | undefined): unknown {
+  if (args === undefined) return given
+  const own = isObject(given) ? given : {}
+  return args.map(name => (Object.hasOwn(own, name) ? [own[name]] : []))
+}
+
+function askedMeta(meta: JsonObject): string | undefined {
+  const keys = Object.keys(meta).filter(key => !UNASKED.test(key))
+  return keys.length === 0 ? '' : canonical(keys.map(key => [key, meta[key]]).sort(byFirst))
+}
+
+function byFirst([a]: unknown[], [b]: unknown[]): number {
+  return String(a) < String(b) ? -1 : 1
+}
+
+/** JSON with members in order, whatever order they came in; undefined when it nests deeper than a message may. */
+export function canonical(value: unknown, depth = 0): string | undefined {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (depth > MAX_DEPTH) return undefined
+  return Array.isArray(value) ? canonicalArray(value, depth) : canonicalObject(value as JsonObject, depth)
+}
+
+function canonicalArray(items: readonly unknown[], depth: number): string | undefined {
+  const texts: string[] = []
+  for (const item of items) {
+    const text = canonical(item, depth + 1)
+    if (text === undefined) return undefined
+    texts.push(text)
   }
+  return `[${texts.join()}]`
+}
+
+function canonicalObject(members: JsonObject, depth: number): string | undefined {
+  const texts: string[] = []
+  for (const key of Object.keys(members).sort()) {
+    if (members[key] === undefined) continue
+    const text = canonical(members[key], depth + 1)
+    if (text === undefined) return undefined
+    texts.push(`${JSON.stringify(key)}:${text}`)
+  }
+  return `{${texts.join()}}`
 }

@@ -1,4 +1,5 @@
 import { mapAt } from '../util/plain.ts'
+import { checkCache } from './checks/cache.ts'
 import { checkCommands } from './checks/commands.ts'
 import { checkListeners } from './checks/listeners.ts'
 import { checkNames } from './checks/names.ts'
@@ -15,6 +16,7 @@ export function check(config: unknown, isFile: (path: string) => boolean, report
   checkPaths(config, report)
   checkCommands(config, isFile, report)
   checkRoutes(config, report)
+  checkCache(config, report)
   checkPresence(config, report)
 }
 

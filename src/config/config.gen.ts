@@ -59,7 +59,7 @@ export interface Config {
   }
   readonly sessionHeaders?: SessionHeadersConfig
   /**
-   * How long lists are kept in memory; `false` turns the cache off.
+   * What is answered from memory; `false` turns the cache off.
    */
   readonly cache: CacheConfig | false
   /**
@@ -117,13 +117,9 @@ export interface ListsConfig {
    */
   readonly pageSize: number
   /**
-   * How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.
+   * How long a list waits for an upstream that is still starting.
    */
   readonly grace: string | number
-  /**
-   * How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.
-   */
-  readonly wait: string | number
 }
 /**
  * How the gateway stops.
@@ -211,11 +207,7 @@ export interface HttpLimitsConfig {
    */
   readonly sessions: number
   /**
-   * Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.
-   */
-  readonly sessionsPerPrincipal: number
-  /**
-   * How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.
+   * How long an unused session is kept.
    */
   readonly idle: string | number
   /**
@@ -279,22 +271,13 @@ export interface StdioUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   * How long a call may take before the client gets an error.
    */
   readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
   /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
    */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
-   */
-  readonly onFailure: 'omit' | 'keep' | 'fail'
+  readonly onFailure: 'omit' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -303,72 +286,90 @@ export interface StdioUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
 }
 /**
- * How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.
+ * What differs for one upstream from `cache`.
  */
-export interface UpstreamLimitsConfig {
+export interface UpstreamCacheConfig {
   /**
-   * Calls under way at a time; 0 means as many as come.
+   * Its lists.
    */
-  readonly concurrency: number
+  readonly lists?: CachePolicyConfig | (string | number)
   /**
-   * Calls that may wait for their turn.
+   * What was read from it; 0 keeps nothing.
    */
-  readonly queue: number
+  readonly resources?: CachePolicyConfig | (string | number)
   /**
-   * How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.
+   * Its prompts; 0 keeps none.
    */
-  readonly queueTimeout: string | number
+  readonly prompts?: CachePolicyConfig | (string | number)
+  /**
+   * Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.
+   */
+  readonly tools?: {
+    readonly [k: string]: CacheToolConfig | string | number
+  }
 }
 /**
- * When an upstream is given a rest, and for how long.
+ * How long answers are kept, and what tells them apart.
  */
-export interface BreakerConfig {
+export interface CachePolicyConfig {
   /**
-   * Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.
+   * How long an answer is given without asking the server.
    */
-  readonly failures: number
+  readonly ttl: string | number
   /**
-   * A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.
+   * How much longer an answer that has grown old is given at once, while the server is asked in the background.
    */
-  readonly latency: string | number
+  readonly staleWhileRevalidate?: string | number
   /**
-   * Share of slow calls, within `window`, that opens it.
+   * How much longer it is given when the server cannot be asked.
    */
-  readonly share: number
+  readonly staleIfError?: string | number
   /**
-   * How far back slow calls are counted.
+   * What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.
    */
-  readonly window: string | number
+  readonly vary?: readonly string[]
   /**
-   * Calls in the window below which their share says nothing.
+   * Words by which these answers can be purged together.
    */
-  readonly calls: number
-  /**
-   * How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.
-   */
-  readonly open: string | number
+  readonly tags?: readonly string[]
 }
 /**
- * What is tried again, and how often.
+ * Whether a tool's answers are kept, or make others out of date.
  */
-export interface RetryConfig {
+export interface CacheToolConfig {
   /**
-   * Tries in all, the first one included.
+   * How long an answer is given without calling the tool. Only for tools that change nothing.
    */
-  readonly attempts: number
+  readonly ttl?: string | number
   /**
-   * Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.
+   * How much longer an answer that has grown old is given at once, while the server is asked in the background.
    */
-  readonly backoff: string | number
+  readonly staleWhileRevalidate?: string | number
   /**
-   * Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.
+   * How much longer it is given when the server cannot be asked.
    */
-  readonly tools: readonly string[]
+  readonly staleIfError?: string | number
+  /**
+   * What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.
+   */
+  readonly vary?: readonly string[]
+  /**
+   * Words by which these answers can be purged together.
+   */
+  readonly tags?: readonly string[]
+  /**
+   * What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.
+   */
+  readonly purges?: readonly string[]
 }
 /**
  * What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.
@@ -489,22 +490,13 @@ export interface HttpUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   * How long a call may take before the client gets an error.
    */
   readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
   /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
    */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
-   */
-  readonly onFailure: 'omit' | 'keep' | 'fail'
+  readonly onFailure: 'omit' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -513,6 +505,10 @@ export interface HttpUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -552,22 +548,13 @@ export interface SseUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   * How long a call may take before the client gets an error.
    */
   readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
   /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
    */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
-   */
-  readonly onFailure: 'omit' | 'keep' | 'fail'
+  readonly onFailure: 'omit' | 'fail'
   /**
    * HTTP+SSE is older than the modern era.
    */
@@ -576,6 +563,10 @@ export interface SseUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -615,22 +606,13 @@ export interface WsUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   * How long a call may take before the client gets an error.
    */
   readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
   /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
    */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
-   */
-  readonly onFailure: 'omit' | 'keep' | 'fail'
+  readonly onFailure: 'omit' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -639,6 +621,10 @@ export interface WsUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -657,13 +643,43 @@ export interface SessionHeadersConfig {
   readonly upstreams: readonly string[]
 }
 /**
- * How long answers are kept.
+ * What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.
  */
 export interface CacheConfig {
   /**
-   * How long lists are kept when the server does not announce changes.
+   * How long lists are kept: a time, or a policy. A server that announces changes is believed at once.
    */
-  readonly lists: string | number
+  readonly lists: CachePolicyConfig | (string | number)
+  /**
+   * How long what was read is kept: a time, or a policy. Without it nothing is.
+   */
+  readonly resources?: CachePolicyConfig | (string | number)
+  /**
+   * How long prompts are kept: a time, or a policy. Without it none is.
+   */
+  readonly prompts?: CachePolicyConfig | (string | number)
+  /**
+   * Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.
+   */
+  readonly tools?: {
+    readonly [k: string]: CacheToolConfig | string | number
+  }
+  /**
+   * How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.
+   */
+  readonly negative: string | number
+  /**
+   * Answers kept at once; the least recently used one goes first.
+   */
+  readonly maxEntries: number
+  /**
+   * Memory for all of them.
+   */
+  readonly maxBytes: string | number
+  /**
+   * Whether results under a rule say in `_meta["io.tapgate/cache"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.
+   */
+  readonly meta: boolean
 }
 /**
  * All of the given conditions must hold; none at all matches every request.

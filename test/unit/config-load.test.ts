@@ -16,7 +16,13 @@ test('a small file gets every default, and nothing of it can be changed', async 
   const { config, warnings } = await load(t, { 'gateway.yaml': WEB })
 
   assert.deepEqual(warnings, [])
-  assert.deepEqual(config.cache, { lists: '5m' })
+  assert.deepEqual(config.cache, {
+    lists: '5m',
+    negative: '2s',
+    maxEntries: 10_000,
+    maxBytes: '64MiB',
+    meta: false,
+  })
   assert.deepEqual(config.lists, { pageSize: 1000, grace: '10s', wait: '1s' })
   assert.deepEqual(config.upstreams.web, {
     type: 'http',

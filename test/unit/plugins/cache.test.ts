@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cache } from '../../../plugins/cache/index.ts'
 import type { Answer, Call } from '../../../src/core/ports.ts'
+import type { CacheConfig } from '../../../src/config/config.gen.ts'
 import { callOf, exchangeOf, HandClock, install, resultOf, sessionOf, soon, wrapped } from './install.ts'
+
+const OPTIONS: CacheConfig = { lists: '5m', negative: 0, maxEntries: 1000, maxBytes: '64MiB', meta: false }
 
 async function upstreamBehindCache(
   answer: (call: Call) => Answer | Promise<Answer> = () => resultOf({ tools: [] }),
   lists = '5m',
 ) {
   const clock = new HandClock()
-  const hooks = await install(cache, { lists }, undefined, clock)
+  const hooks = await install(cache, { ...OPTIONS, lists }, undefined, clock)
   const calls: Call[] = []
   const dispatch = wrapped(hooks, 'web', async call => {
     calls.push(call)

@@ -1,0 +1,77 @@
+import { globs, type Clock, type JsonObject, type PluginHooks } from '../../src/plugin.ts'
+import type { Flights } from './flights.ts'
+import type { Failures } from './failures.ts'
+import type { Selection } from './purge.ts'
+import type { Entry, Store } from './store.ts'
+
+/** Entries in one answer of `cache.ls`. */
+const MAX_LISTED = 10_000
+const LISTED = 1000
+
+interface Controlled {
+  readonly store: Store
+  readonly flights: Flights
+  readonly failures: Failures
+  readonly clock: Clock
+}
+
+/** What the owner of a running gateway may ask of its cache: `cache.ls` and `cache.purge`. */
+export function control(hooks: PluginHooks, { store, flights, failures, clock }: Controlled): void {
+  hooks.control.for('cache.ls').tap(params => {
+    const entries = store.select(selectionOf(params))
+    const limit = typeof params.limit === 'number' ? Math.min(params.limit, MAX_LISTED) : LISTED
+    const now = clock.now()
+    return {
+      entries: entries.slice(0, limit).map(entry => rowOf(entry, now)),
+      total: entries.length,
+      bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0),
+      maxEntries: store.maxEntries,
+      maxBytes: store.maxBytes,
+    }
+  })
+  hooks.control.for('cache.purge').tap(params => {
+    if (!isMeantAtAll(params)) return { purged: 0, problem: 'say what to purge, or "all": true' }
+    const selection = params.all === true ? {} : selectionOf(params)
+    flights.purge(selection)
+    failures.forget(selection.upstream)
+    return { purged: store.purge(selection) }
+  })
+}
+
+/** An empty request is more likely a mistake than a wish to lose everything. */
+function isMeantAtAll(params: JsonObject): boolean {
+  return (
+    params.all === true || ['upstream', 'method', 'name', 'tag'].some(key => typeof params[key] === 'string')
+  )
+}
+
+function selectionOf({ upstream, method, name, tag }: JsonObject): Selection {
+  return {
+    upstream: textOf(upstream),
+    method: textOf(method),
+    tag: textOf(tag),
+    target: typeof name === 'string' ? globs(name) : undefined,
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Neither arguments nor callers: only what the owner of the configuration knows anyway. */
+function rowOf(entry: Entry, now: number): JsonObject {
+  const { upstream, method, target, scope, bytes, hits, tags } = entry
+  const isFresh = entry.trust === 'known' && now < entry.staleAt
+  return {
+    upstream,
+    method,
+    ...(target === '' ? {} : { name: target }),
+    state: isFresh ? 'fresh' : 'stale',
+    ageMs: Math.round(now - entry.storedAt),
+    ttlMs: isFresh ? Math.round(entry.staleAt - now) : 0,
+    bytes,
+    hits,
+    scope,
+    ...(tags.length === 0 ? {} : { tags }),
+  }
+}

@@ -1,0 +1,144 @@
+import {
+  ANONYMOUS,
+  authorizationKey,
+  LISTS,
+  METHODS,
+  Payload,
+  type Call,
+  type JsonObject,
+} from '../../src/plugin.ts'
+import type { Keys } from './keys.ts'
+import type { Policy } from './policy.ts'
+import { Store, type Entry } from './store.ts'
+
+/** `_meta` key of a result that says what the cache did: `{ "state": "hit" | "stale" | "miss", "ageMs": … }`. */
+export const CACHE_META = 'io.tapgate/cache'
+
+/** Methods that list. */
+export const LIST_METHODS: ReadonlySet<string> = new Set(Object.values(LISTS).map(list => list.method))
+
+const NOBODY = authorizationKey(ANONYMOUS)
+const MIRRORED = /^mcp-/
+
+/** What an entry is made of. */
+export interface Keeping {
+  readonly call: Call
+  readonly target: string
+  readonly keys: Keys
+  readonly policy: Policy
+  readonly result: Payload
+  /** Whether the server has a connection for each session or caller. */
+  readonly isIsolated: boolean
+  /** Whether results say what the cache did. */
+  readonly saysSo: boolean
+  readonly now: number
+}
+
+/** The answer as it is kept; undefined when it may not be, or need not. */
+export function entryOf(keeping: Keeping): Entry | undefined {
+  const { call, policy, result, now } = keeping
+  if (!isKeepable(result)) return undefined
+  const isList = LIST_METHODS.has(call.method)
+  const said = saidBy(result, call.method)
+  const times = timesOf(policy, said, now)
+  // A list that has grown old is still what is shown while its server sleeps.
+  if (times.errorUntil <= now && !isList) return undefined
+  const place = placeOf(keeping, said)
+  const payload = isList ? result : bare(keeping, said !== undefined)
+  return {
+    upstream: call.upstream,
+    method: call.method,
+    target: keeping.target,
+    tags: policy.tags,
+    ...place,
+    payload,
+    meta: keeping.saysSo && !isList ? result.value()._meta : undefined,
+    bytes: Store.cost(place.key, payload),
+    storedAt: now,
+    ...times,
+    isPortable: isList && isPortable(keeping, place.scope),
+    trust: 'known',
+    hits: 0,
+  }
+}
+
+type Times = Pick<Entry, 'hintUntil' | 'staleAt' | 'revalidateUntil' | 'errorUntil'>
+
+function timesOf(policy: Policy, said: Said | undefined, now: number): Times {
+  const staleAt = now + Math.min(said?.ttlMs ?? Infinity, policy.ttlMs)
+  return {
+    hintUntil: said === undefined ? undefined : now + said.ttlMs,
+    staleAt,
+    // What its server calls stale at once is never given out as if it were good enough.
+    revalidateUntil: staleAt + (said?.ttlMs === 0 ? 0 : policy.staleWhileRevalidateMs),
+    errorUntil: staleAt + policy.staleIfErrorMs,
+  }
+}
+
+/** Everyone's only when the server says so and nothing of the caller reached it. */
+function placeOf(keeping: Keeping, said: Said | undefined): Pick<Entry, 'key' | 'scope'> {
+  const { keys, policy } = keeping
+  if (said?.isPublic === true && isForAll(keeping)) return { key: keys.shared, scope: 'public' }
+  return { key: keys.own, scope: policy.perSession ? 'session' : 'principal' }
+}
+
+/** Errors, wishes for input and tasks are no answers to keep. */
+function isKeepable(result: Payload): boolean {
+  const bytes = result.bytes()
+  if (!bytes.includes('"isError"') && !bytes.includes('"resultType"')) return true
+  const { isError, resultType } = result.value()
+  return isError !== true && (resultType === undefined || resultType === 'complete')
+}
+
+interface Said {
+  readonly ttlMs: number
+  readonly isPublic: boolean
+}
+
+/** What a modern server says of how long its result holds and whether it is everybody's (2026-07-28, caching). */
+function saidBy(result: Payload, method: string): Said | undefined {
+  if (result.era !== 'modern' || METHODS.get(method)?.cacheable !== true) return undefined
+  const { ttlMs, cacheScope } = result.value()
+  const isTime = typeof ttlMs === 'number' && ttlMs > 0
+  return { ttlMs: isTime ? ttlMs : 0, isPublic: cacheScope === 'public' }
+}
+
+/** Whether nothing of the caller reached the server: no credential, no connection of its own. */
+function isForAll({ call, policy, isIsolated }: Keeping): boolean {
+  return !isIsolated && !policy.perSession && Object.keys(call.headers).every(name => MIRRORED.test(name))
+}
+
+/** Whether the next process may have it too: it is nobody's in particular. */
+function isPortable({ call, policy }: Keeping, scope: Entry['scope']): boolean {
+  const isNobodys = authorizationKey(call.exchange.session.principal) === NOBODY
+  const isBare = policy.headers.length === 0 && Object.keys(call.headers).length === 0
+  return isBare && (scope === 'public' || (scope === 'principal' && isNobodys))
+}
+
+/** Without what is put in anew each time, in bytes of its own: those that came may be part of something larger. */
+function bare({ result, saysSo }: Keeping, hasHint: boolean): Payload {
+  const without = [...(hasHint ? ['ttlMs', 'cacheScope'] : []), ...(saysSo ? ['_meta'] : [])]
+  return without.length > 0 ? result.edited(without) : Payload.raw(Buffer.from(result.bytes()), result.era)
+}
+
+/** A kept answer as it goes out now: with the time that is left, and what the cache did where that is wanted. */
+export function shown(entry: Entry, state: 'hit' | 'stale', now: number, saysSo: boolean): Payload {
+  if (LIST_METHODS.has(entry.method)) return entry.payload
+  const put: JsonObject = {}
+  if (entry.hintUntil !== undefined) {
+    const left = Math.min(entry.hintUntil, entry.staleAt) - now
+    put.ttlMs = state === 'stale' ? 0 : Math.max(0, Math.floor(left))
+    put.cacheScope = entry.scope === 'public' ? 'public' : 'private'
+  }
+  if (saysSo) put._meta = metaOf(entry.meta, state, now - entry.storedAt)
+  return Object.keys(put).length === 0 ? entry.payload : entry.payload.edited([], put)
+}
+
+/** An answer that was not kept yet, saying so. */
+export function missed(result: Payload): Payload {
+  return result.edited(['_meta'], { _meta: metaOf(result.value()._meta, 'miss', 0) })
+}
+
+function metaOf(own: unknown, state: string, ageMs: number): JsonObject {
+  return { ...(own as JsonObject | undefined), [CACHE_META]: { state, ageMs: Math.round(ageMs) } }
+}

@@ -1,0 +1,142 @@
+import {
+  globs,
+  LISTS,
+  parseDuration,
+  type CacheConfig,
+  type CachePolicyConfig,
+  type CacheToolConfig,
+  type Call,
+  type UpstreamCacheConfig,
+  type UpstreamConfig,
+} from '../../src/plugin.ts'
+import { parsePurge, type Purge } from './purge.ts'
+
+/** How long answers are kept, and what tells them apart besides their caller and what was asked. */
+export interface Policy {
+  readonly ttlMs: number
+  readonly staleWhileRevalidateMs: number
+  readonly staleIfErrorMs: number
+  /** Each session has answers of its own. */
+  readonly perSession: boolean
+  /** Headers of the client's own request, lower case. */
+  readonly headers: readonly string[]
+  /** The only arguments that matter; undefined means all of them. */
+  readonly args: readonly string[] | undefined
+  readonly tags: readonly string[]
+}
+
+/** What to do with the answers to a call: keep them, or forget others because of them. */
+export interface Rule {
+  readonly policy: Policy | undefined
+  readonly purges: readonly Purge[]
+}
+
+/** The rule for each call of one upstream; undefined where it is none of our business. */
+export type Rules = (call: Pick<Call, 'method' | 'params'>) => Rule | undefined
+
+type PolicyOptions = string | number | CachePolicyConfig
+type ToolOptions = string | number | CacheToolConfig
+
+/** Names of tools whose rule is remembered. */
+const MAX_NAMES = 10_000
+const LIST_METHODS = Object.values(LISTS).map(list => list.method)
+
+/** Compiles the rules of one upstream: its own before everybody's, the first that matches a tool wins. */
+export function rulesOf(name: string, spec: UpstreamConfig, all: CacheConfig): Rules {
+  if (spec.cache === false) return () => undefined
+  const own: UpstreamCacheConfig = spec.cache ?? {}
+  const isIsolated = spec.isolation === 'session'
+  // Lists come from a connection that all share, and are kept even when they are never fresh.
+  const lists: Rule = { policy: policyOf(own.lists ?? all.lists, false), purges: [] }
+  const byMethod = new Map<string, Rule | undefined>(LIST_METHODS.map(method => [method, lists]))
+  byMethod.set('resources/read', ruleOf(own.resources ?? all.resources, isIsolated))
+  byMethod.set('prompts/get', ruleOf(own.prompts ?? all.prompts, isIsolated))
+  const tools = toolRules(name, spec, own, all)
+  return call => (call.method === 'tools/call' ? tools(call.params?.name) : byMethod.get(call.method))
+}
+
+/** Whether any tool has a rule, so that all other calls can pass untouched. */
+export function hasToolRules(spec: UpstreamConfig, all: CacheConfig): boolean {
+  return spec.cache !== false && (hasSome(spec.cache?.tools) || hasSome(all.tools))
+}
+
+/** Whether anything but lists is kept of any upstream. */
+export function keepsMore(specs: readonly UpstreamConfig[], all: CacheConfig): boolean {
+  const isMore = ({ resources, prompts, tools }: UpstreamCacheConfig): boolean =>
+    resources !== undefined || prompts !== undefined || hasSome(tools)
+  return isMore(all) || specs.some(({ cache }) => cache !== undefined && cache !== false && isMore(cache))
+}
+
+function hasSome(tools: CacheConfig['tools']): boolean {
+  return tools !== undefined && Object.keys(tools).length > 0
+}
+
+function ruleOf(options: PolicyOptions | undefined, isIsolated: boolean): Rule | undefined {
+  const policy = options === undefined ? undefined : policyOf(options, isIsolated)
+  return policy === undefined || isIdle(policy) ? undefined : { policy, purges: [] }
+}
+
+function isIdle({ ttlMs, staleIfErrorMs }: Policy): boolean {
+  return ttlMs === 0 && staleIfErrorMs === 0
+}
+
+function toolRules(
+  upstream: string,
+  spec: UpstreamConfig,
+  own: UpstreamCacheConfig,
+  all: CacheConfig,
+): (name: unknown) => Rule | undefined {
+  const prefix = spec.prefix ?? `${upstream}__`
+  const isIsolated = spec.isolation === 'session'
+  const named = [
+    ...toolTests(own.tools, '', upstream, isIsolated),
+    ...toolTests(all.tools, prefix, undefined, isIsolated),
+  ]
+  const known = new Map<string, Rule | undefined>()
+  return name => {
+    if (typeof name !== 'string' || named.length === 0) return undefined
+    if (known.has(name)) return known.get(name)
+    const rule = named.find(({ matches }) => matches(name))?.rule
+    if (known.size < MAX_NAMES) known.set(name, rule)
+    return rule
+  }
+}
+
+function toolTests(
+  tools: Readonly<Record<string, ToolOptions>> | undefined,
+  prefix: string,
+  upstream: string | undefined,
+  isIsolated: boolean,
+): { matches: (name: string) => boolean; rule: Rule | undefined }[] {
+  return Object.entries(tools ?? {}).map(([glob, options]) => {
+    const isMeant = globs(glob)
+    return { matches: name => isMeant(prefix + name), rule: toolRule(options, upstream, isIsolated) }
+  })
+}
+
+function toolRule(options: ToolOptions, upstream: string | undefined, isIsolated: boolean): Rule | undefined {
+  if (typeof options !== 'object') return ruleOf(options, isIsolated)
+  const { ttl, purges = [], ...rest } = options
+  if (purges.length === 0) return ttl === undefined ? undefined : ruleOf({ ...rest, ttl }, isIsolated)
+  return { policy: undefined, purges: purges.map(text => parsePurge(text, upstream)) }
+}
+
+function policyOf(options: PolicyOptions, isIsolated: boolean): Policy {
+  const { ttl, staleWhileRevalidate = 0, staleIfError = 0, vary = [], tags = [] } = fully(options)
+  const named = (kind: string): string[] =>
+    vary.filter(word => word.startsWith(kind)).map(word => word.slice(kind.length))
+  const args = named('argument:')
+  return {
+    ttlMs: parseDuration(ttl),
+    staleWhileRevalidateMs: parseDuration(staleWhileRevalidate),
+    staleIfErrorMs: parseDuration(staleIfError),
+    perSession: isIsolated || vary.includes('session'),
+    headers: named('header:').map(header => header.toLowerCase()),
+    args: args.length === 0 ? undefined : args,
+    tags,
+  }
+}
+
+function fully(options: PolicyOptions): Partial<CachePolicyConfig> & { ttl: string | number } {
+  return typeof options === 'object' ? options : { ttl: options }
+}

@@ -1,0 +1,46 @@
+import { RPC, type AskReply, type Exchange, type JsonObject, type Session } from '../../src/plugin.ts'
+
+/** An exchange in somebody's session that nobody waits for: it cannot be cancelled, tells nothing, and asks nobody. */
+export class QuietExchange implements Exchange {
+  readonly id: number
+  readonly session: Session
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly startedAt: number
+  readonly slots: unknown[] = []
+  readonly cancelled = false
+  readonly asking = 0
+  readonly canAsk = false
+  params: JsonObject | undefined
+  route: Exchange['route']
+  answer: Exchange['answer'] = undefined
+  /** Whether the server wanted something of the client: its answer is then nobody else's. */
+  hasAsked = false
+
+  constructor(of: Exchange, now: number) {
+    this.id = of.id
+    this.session = of.session
+    this.method = of.method
+    this.headers = of.headers
+    this.startedAt = now
+    this.params = of.params
+    this.route = of.route
+  }
+
+  get signal(): AbortSignal {
+    return new AbortController().signal
+  }
+
+  onCancel(): () => void {
+    return () => undefined
+  }
+
+  emit(): void {
+    // Whoever asked has had the answer.
+  }
+
+  ask(): Promise<AskReply> {
+    this.hasAsked = true
+    return Promise.resolve({ error: { code: RPC.methodNotFound, message: 'nobody waits for this call' } })
+  }
+}
