@@ -42,7 +42,7 @@ export function entryOf(keeping: Keeping): Entry | undefined {
   const said = saidBy(result, call.method)
   const times = timesOf(policy, said, now)
   // A list that has grown old is still what is shown while its server sleeps.
-  if (times.errorUntil <= now && !isList) return undefined
+  if (times.staleAt <= now && times.errorUntil <= now && !isList) return undefined
   const place = placeOf(keeping, said)
   const payload = isList ? result : bare(keeping, said !== undefined)
   return {
@@ -71,7 +71,7 @@ function timesOf(policy: Policy, said: Said | undefined, now: number): Times {
     staleAt,
     // What its server calls stale at once is never given out as if it were good enough.
     revalidateUntil: staleAt + (said?.ttlMs === 0 ? 0 : policy.staleWhileRevalidateMs),
-    errorUntil: staleAt + policy.staleIfErrorMs,
+    errorUntil: policy.staleIfErrorMs === 0 ? 0 : staleAt + policy.staleIfErrorMs,
   }
 }
 

@@ -89,7 +89,7 @@ export class SavedLists {
       storedAt: now - ageMs,
       staleAt,
       revalidateUntil: staleAt,
-      errorUntil: staleAt,
+      errorUntil: 0,
       isPortable: true,
       trust: 'doubtful',
       hits: 0,
