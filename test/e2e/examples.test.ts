@@ -24,6 +24,7 @@ interface Run {
   readonly calls: readonly (readonly [tool: string, args: JsonObject, answers: RegExp])[]
 }
 
+const ENTITY = { name: 'Cached', entityType: 'thing', observations: ['kept'] }
 const HI = { message: 'hi' }
 
 const RUNS: readonly Run[] = [
@@ -40,6 +41,17 @@ const RUNS: readonly Run[] = [
     calls: [
       ['read_graph', {}, /entities/],
       ['delete_entities', {}, /Unknown tool: delete_entities/],
+    ],
+  },
+  {
+    example: 'caching',
+    remote: ['DOCS_URL'],
+    calls: [
+      ['memory__read_graph', {}, /^(?!.*Cached).*entities/s],
+      ['memory__create_entities', { entities: [ENTITY] }, /Cached/],
+      ['memory__read_graph', {}, /Cached/],
+      ['memory__delete_entities', { entityNames: ['Cached'] }, /./],
+      ['memory__read_graph', {}, /^(?!.*Cached).*entities/s],
     ],
   },
   { example: 'environments', calls: [['memory__read_graph', {}, /entities/]] },
