@@ -7,6 +7,7 @@ import { benchFile, Children, type Load } from '../bench/children.ts'
 import type { Ask, Measured } from '../bench/load/messages.ts'
 import { listeningIn } from '../bench/subjects.ts'
 import { interleave } from './interleavings.ts'
+import { echoes } from './real-server.ts'
 
 const AT_ONCE = 100
 const TURNS = 10_000
@@ -77,17 +78,22 @@ async function ratios(): Promise<boolean> {
       const kept: Ask = { era, method: 'tools/call', tool: 'up__kb10' }
       await compare(load, `tools/call with a result of 10 KB, ${era}`, [whole, direct], [gateway.found, kept])
     }
-    return true
   } finally {
     await children.stop()
     await remove()
   }
+  const { direct, hit } = await echoes()
+  console.log(`      ${'echo of server-everything, SDK client on both'.padEnd(72)} ${figures(hit, direct)}`)
+  return hit < direct
 }
 
 async function compare(load: Load, what: string, direct: [string, Ask], kept: [string, Ask]): Promise<void> {
   const [from, through] = [await measured(load, ...direct), await measured(load, ...kept)]
-  const figures = `hit ${through.p50.toFixed(3)} ms, direct ${from.p50.toFixed(3)} ms, ratio ${(through.p50 / from.p50).toFixed(2)}`
-  console.log(`      ${what.padEnd(72)} ${figures}`)
+  console.log(`      ${what.padEnd(72)} ${figures(through.p50, from.p50)}`)
+}
+
+function figures(hit: number, direct: number): string {
+  return `hit ${hit.toFixed(3)} ms, direct ${direct.toFixed(3)} ms, ratio ${(hit / direct).toFixed(2)}`
 }
 
 function measured(load: Load, url: string, ask: Ask): Promise<Measured> {
