@@ -13,6 +13,7 @@ import { control } from './control.ts'
 import { Counts } from './counters.ts'
 import { dangerous } from './dangerous.ts'
 import { LIST_METHODS } from './entry.ts'
+import { handOver, takeOver } from './handover.ts'
 import { Failures } from './failures.ts'
 import { Flights } from './flights.ts'
 import { hasToolRules, keepsMore, rulesOf } from './policy.ts'
@@ -23,6 +24,8 @@ import { UpstreamCache, type Shared } from './upstream-cache.ts'
 
 const UPDATED = 'notifications/resources/updated'
 const NEWS = [...new Set(Object.values(LISTS).map(list => list.changed)), UPDATED]
+const ANSWERS = ['resources/read', 'prompts/get', 'tools/call']
+/** Tools only where a rule names some. */
 const HANDLED: ReadonlySet<string> = new Set([...LIST_METHODS, 'resources/read', 'prompts/get'])
 
 /** Answers from memory what would be answered the same: lists, and reads, prompts and tools where a rule says so. */
@@ -47,9 +50,11 @@ export const cache: Plugin<Config['cache']> = {
       if (spec.cache === false) return undefined
       const rules = rulesOf(name, spec, options)
       const keepsTools = hasToolRules(spec, options)
-      const kept = (entry: Entry): void => {
-        lists.changed(entry)
-        if (keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
+      takeOver(upstream, store)
+      const kept = (entry: Entry, isNew: boolean): void => {
+        handOver(upstream, store)
+        if (isNew) lists.changed(entry)
+        if (isNew && keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
       }
       const shared = { store, flights, failures, clock, asked, prefixOf, saysSo: options.meta, kept }
       const own = new UpstreamCache(upstream, rules, counts.of(name), shared)
@@ -65,6 +70,8 @@ export const cache: Plugin<Config['cache']> = {
     })
     hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
     hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.of(name) } }))
+    // Lists may be taken over; the rest ends with its configuration.
+    hooks.close.tap(() => ANSWERS.forEach(method => store.purge({ method })))
     control(hooks, { ...parts, clock })
   },
 }

@@ -21,8 +21,8 @@ export interface Shared {
   readonly asked: WeakSet<Exchange>
   /** What clients call the things of an upstream begins with this. */
   prefixOf(upstream: string): string
-  /** Something that did not come from memory is kept now. */
-  kept(entry: Entry): void
+  /** A list is kept; `isNew` when it is not what was known before. */
+  kept(entry: Entry, isNew: boolean): void
 }
 
 /** A question that may be answered from memory. */
@@ -200,7 +200,7 @@ export class UpstreamCache {
     const payload = before !== undefined && isSame(before, result) ? before : result
     payload.freshUntil = entry.hintUntil
     const kept = { ...entry, payload }
-    if (store.keep(kept) && payload !== before) this.#shared.kept(kept)
+    if (store.keep(kept)) this.#shared.kept(kept, payload !== before)
     return payload
   }
 

@@ -28,12 +28,12 @@ export async function bench(
   options: Partial<CacheConfig>,
   answer: (call: Call, nth: number) => Answer | Promise<Answer> = (_call, nth) => resultOf({ nth }),
   spec: JsonObject = {},
+  upstream = { name: 'web', spec: { timeout: '60s', ...spec }, state: 'ready' as UpstreamState },
 ) {
   const clock = new HandClock()
   const config = configOf({ upstreams: { web: { timeout: '60s', ...spec } } })
   const hooks = await install(cache, { ...OPTIONS, ...options }, config, clock)
   const calls: Call[] = []
-  const upstream = { name: 'web', spec: { timeout: '60s', ...spec }, state: 'ready' as UpstreamState }
   const own: Dispatch = async call => {
     calls.push(call)
     return answer(call, calls.length)
@@ -45,7 +45,7 @@ export async function bench(
   }
   const control = async (verb: string, params: JsonObject = {}): Promise<JsonObject> =>
     (await hooks.runner('control', verb)?.(params)) ?? {}
-  return { clock, hooks, calls, dispatch, become, control }
+  return { clock, hooks, calls, dispatch, become, control, upstream }
 }
 
 /** A request of somebody, as it reaches the upstream. */
