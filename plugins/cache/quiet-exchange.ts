@@ -27,6 +27,10 @@ export class QuietExchange implements Exchange {
     this.route = of.route
   }
 
+  get touched(): boolean {
+    return this.hasAsked
+  }
+
   get signal(): AbortSignal {
     return new AbortController().signal
   }

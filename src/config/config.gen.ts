@@ -117,9 +117,13 @@ export interface ListsConfig {
    */
   readonly pageSize: number
   /**
-   * How long a list waits for an upstream that is still starting.
+   * How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.
    */
   readonly grace: string | number
+  /**
+   * How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.
+   */
+  readonly wait: string | number
 }
 /**
  * How the gateway stops.
@@ -207,7 +211,11 @@ export interface HttpLimitsConfig {
    */
   readonly sessions: number
   /**
-   * How long an unused session is kept.
+   * Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.
+   */
+  readonly sessionsPerPrincipal: number
+  /**
+   * How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.
    */
   readonly idle: string | number
   /**
@@ -271,13 +279,22 @@ export interface StdioUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take before the client gets an error.
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
   /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
    */
-  readonly onFailure: 'omit' | 'fail'
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -293,6 +310,69 @@ export interface StdioUpstreamConfig {
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
+}
+/**
+ * How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.
+ */
+export interface UpstreamLimitsConfig {
+  /**
+   * Calls under way at a time; 0 means as many as come.
+   */
+  readonly concurrency: number
+  /**
+   * Calls that may wait for their turn.
+   */
+  readonly queue: number
+  /**
+   * How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.
+   */
+  readonly queueTimeout: string | number
+}
+/**
+ * When an upstream is given a rest, and for how long.
+ */
+export interface BreakerConfig {
+  /**
+   * Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.
+   */
+  readonly failures: number
+  /**
+   * A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.
+   */
+  readonly latency: string | number
+  /**
+   * Share of slow calls, within `window`, that opens it.
+   */
+  readonly share: number
+  /**
+   * How far back slow calls are counted.
+   */
+  readonly window: string | number
+  /**
+   * Calls in the window below which their share says nothing.
+   */
+  readonly calls: number
+  /**
+   * How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.
+   */
+  readonly open: string | number
+}
+/**
+ * What is tried again, and how often.
+ */
+export interface RetryConfig {
+  /**
+   * Tries in all, the first one included.
+   */
+  readonly attempts: number
+  /**
+   * Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.
+   */
+  readonly backoff: string | number
+  /**
+   * Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.
+   */
+  readonly tools: readonly string[]
 }
 /**
  * What differs for one upstream from `cache`.
@@ -490,13 +570,22 @@ export interface HttpUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take before the client gets an error.
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
   /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
    */
-  readonly onFailure: 'omit' | 'fail'
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -548,13 +637,22 @@ export interface SseUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take before the client gets an error.
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
   /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
    */
-  readonly onFailure: 'omit' | 'fail'
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
    * HTTP+SSE is older than the modern era.
    */
@@ -606,13 +704,22 @@ export interface WsUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take before the client gets an error.
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
   /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
    */
-  readonly onFailure: 'omit' | 'fail'
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */

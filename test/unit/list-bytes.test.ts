@@ -30,6 +30,7 @@ test('a kept list says how long it still holds, and is written anew no more ofte
     freshness: { ttlMs: now => Math.max(0, 60_000 - now), cacheScope: 'public' },
     pageSize: 10,
     serverInfo: {},
+    stale: [],
     cursor: String,
   })
   const ttlAt = (now: number): unknown => view.page(0, 'modern', now).value().ttlMs
