@@ -43,6 +43,46 @@ export const ERRORS = {
     hint: 'Check the arguments against the schema: gateway tools --json shows it.',
     exit: 5,
   },
+  GW_UPSTREAM_UNKNOWN: {
+    text: 'there is no upstream "{upstream}"{meant}',
+    hint: 'gateway ps lists those of the running gateway.',
+    exit: 2,
+    rpc: RPC.invalidParams,
+  },
+  GW_VERB_UNKNOWN: {
+    text: 'there is no verb "{verb}"; known: {known}',
+    hint: 'Verbs that plugins add are there while the configuration installs the plugin.',
+    exit: 2,
+    rpc: RPC.methodNotFound,
+  },
+  GW_VERB_PARAMS: {
+    text: 'wrong parameters of "{verb}": {why}',
+    hint: 'The reference of the embedding API names them.',
+    exit: 2,
+    rpc: RPC.invalidParams,
+  },
+  GW_NO_SOURCE: {
+    text: 'this gateway does not know where its configuration comes from',
+    hint: 'Give createGateway a `load`, or give the configuration to reload.',
+    exit: 3,
+    rpc: RPC.internal,
+  },
+  GW_NO_GATEWAY: {
+    text: 'no gateway runs with {config}',
+    hint: 'Start one with gateway serve, or name the socket of one with --socket; control.enabled must not be false.',
+    exit: 4,
+  },
+  GW_MANY_GATEWAYS: {
+    text: '{count} gateways run with {config}: {sockets}',
+    hint: 'Choose one with --socket.',
+    exit: 4,
+  },
+  GW_CONTROL: {
+    text: 'control socket {socket} cannot be used: {why}',
+    hint: 'It must be a socket of yours, in a directory that nobody else can write to.',
+    exit: 4,
+    rpc: RPC.internal,
+  },
   GW_NO_LISTENER: {
     text: 'there is nowhere for clients to connect: no listener is configured',
     hint: 'Add one under listeners, or serve one client on stdin and stdout with --stdio.',

@@ -1,4 +1,15 @@
-import type { Log, Notification, Payload, RpcError, UpstreamStatus } from './core/ports.ts'
+import type { LoadedConfig } from './config/index.ts'
+import type {
+  Log,
+  LogLine,
+  Notification,
+  Payload,
+  RpcError,
+  UpstreamLogs,
+  UpstreamState,
+  UpstreamStatus,
+} from './core/ports.ts'
+import type { GatewayError } from './errors.ts'
 import type { Plugin } from './plugin.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
 import type { Kind } from './protocol/methods.ts'
@@ -13,6 +24,38 @@ export interface GatewayOptions {
   readonly log?: Log
   /** Variables that children may inherit. Default: none but what the configuration names and finds here. */
   readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Where a reload that names no configuration takes it from. */
+  readonly load?: () => Promise<LoadedConfig | JsonObject>
+}
+
+/** Names that came, went, became others, or stayed as they were. */
+export interface Differences {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  readonly changed: readonly string[]
+  readonly kept: readonly string[]
+}
+
+/** What a reload changed. */
+export interface ConfigChanges {
+  /** Those that are kept have kept their processes and connections. */
+  readonly upstreams: Differences
+  /** Those that are kept have kept their address and whoever is connected. */
+  readonly listeners: Differences
+  /** The other top-level keys that differ. */
+  readonly settings: readonly string[]
+}
+
+/** What a gateway tells those who listen to it with `on`. */
+export interface GatewayEvents {
+  /** An upstream became another state. */
+  readonly state: { readonly upstream: string; readonly state: UpstreamState; readonly problem?: string }
+  /** Another configuration is in force. */
+  readonly reloaded: { readonly source: LoadedConfig; readonly changes: ConfigChanges }
+  /** A configuration was refused; the one before stays. */
+  readonly refused: { readonly error: GatewayError }
+  /** A line that an upstream's process wrote beside the protocol. */
+  readonly log: { readonly upstream: string; readonly line: LogLine }
 }
 
 /** One name that clients see, and who owns it. */
@@ -68,6 +111,8 @@ export interface ConnectOptions {
 export interface UpstreamHandle {
   readonly name: string
   status(): UpstreamStatus
+  /** What its processes wrote lately; undefined where there is no process of ours. */
+  readonly logs: UpstreamLogs | undefined
   /** Resolves when the attempt has ended, well or badly. */
   start(): Promise<void>
   stop(): Promise<void>

@@ -1,15 +1,27 @@
 import { resolve } from 'node:path'
-import { parseConfig, type LoadedConfig } from './config/index.ts'
+import type { LoadedConfig } from './config/index.ts'
 import { RoadGate } from './core/gate.ts'
-import type { Listener, Upstream } from './core/ports.ts'
+import type { Listener } from './core/ports.ts'
 import { Parking } from './core/parking.ts'
 import { TaskStore } from './core/tasks/task-store.ts'
 import { Seal } from './core/seal.ts'
-import { gatewayError, reasonOf } from './errors.ts'
-import type { Connection, ConnectOptions, GatewayOptions, Inspection, UpstreamHandle } from './gateway-api.ts'
+import { gatewayError, GatewayError } from './errors.ts'
+import { Events } from './events.ts'
+import type {
+  ConfigChanges,
+  Connection,
+  ConnectOptions,
+  GatewayEvents,
+  GatewayOptions,
+  Inspection,
+  RequestOptions,
+  UpstreamHandle,
+} from './gateway-api.ts'
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
+import { Generations, loadedFrom, wanted, type Life } from './generations.ts'
 import { handleOf, inspect } from './inspect.ts'
 import { Listeners } from './listeners.ts'
+import { LogFeed } from './log-feed.ts'
 import { SlotTable } from './plugin-host/slots.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
 import { connect } from './transport/in-process.ts'
@@ -18,10 +30,10 @@ import { systemClock } from './util/clock.ts'
 import { createLog } from './util/log.ts'
 import { parseDuration } from './util/units.ts'
 import { ownPackage } from './util/version.ts'
+import { runVerb } from './verbs.ts'
 
-/** An old generation gets this long for what is still on its road. */
-const DRAIN_MS = 30_000
-const DRAIN_POLL_MS = 20
+/** Longer than any stop takes. */
+const KEEP_ALIVE_MS = 30_000
 
 /**
  * Builds a gateway from a loaded file, or from a plain object of the same shape. No socket and no process yet.
@@ -42,7 +54,8 @@ export async function createGateway(
   const directory = resolve(options.directory ?? '.')
   const loaded = await loadedFrom(source, directory)
   const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
-  const live: { gateway?: Gateway } = {}
+  const events = new Events(log)
+  const live: { generations?: Generations } = {}
   const around: Surroundings = {
     log,
     clock: systemClock,
@@ -52,14 +65,30 @@ export async function createGateway(
     tasks: new TaskStore(),
     environment: options.environment ?? {},
     plugins: options.plugins ?? [],
-    upstreamSays: (upstream, notification) =>
-      live.gateway?.generation.graph.lane.upstreamSays(upstream, notification),
-    upstreamChanged: (upstream, state) =>
-      live.gateway?.generation.graph.lane.upstreamChanged(upstream, state),
+    upstreamSays: (name, notification, upstream) => live.generations?.says(name, notification, upstream),
+    upstreamChanged: (name, state, upstream) => {
+      if (live.generations?.changed(name, state, upstream) !== true) return
+      const { problem } = upstream ?? {}
+      events.emit('state', { upstream: name, state, ...(problem === undefined ? {} : { problem }) })
+    },
   }
-  const gateway = new Gateway(await buildGeneration(loaded, around), around, directory)
-  live.gateway = gateway
-  return gateway
+  const first = await buildGeneration(loaded, around)
+  const gate = new RoadGate(first.graph, ownPackage())
+  const listeners = new Listeners({ gate, log, clock: around.clock })
+  const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
+  const generations = new Generations(first, { around, directory, gate, listeners, life })
+  live.generations = generations
+  return new Gateway({ around, gate, listeners, life, generations, events, load: options.load })
+}
+
+interface GatewayParts {
+  readonly around: Surroundings
+  readonly gate: RoadGate
+  readonly listeners: Listeners
+  readonly life: Life
+  readonly generations: Generations
+  readonly events: Events
+  readonly load: GatewayOptions['load']
 }
 
 /** A running gateway: `start` it, `reload` it, `connect` to it, `close` it. */
@@ -67,25 +96,28 @@ export class Gateway {
   readonly #around: Surroundings
   readonly #gate: RoadGate
   readonly #listeners: Listeners
-  readonly #draining = new Set<Promise<void>>()
-  /** One reload after the other, and none during the end. */
-  #reloading: Promise<void> = Promise.resolve()
-  #generation: Generation
-  readonly #directory: string
-  #isStarted = false
-  #isClosed = false
+  readonly #life: Life
+  readonly #generations: Generations
+  readonly #events: Events
+  readonly #logs: LogFeed
+  readonly #load: GatewayOptions['load']
+  #startedAt: number | undefined
 
-  constructor(generation: Generation, around: Surroundings, directory: string) {
-    this.#directory = directory
-    this.#generation = generation
+  constructor({ around, gate, listeners, life, generations, events, load }: GatewayParts) {
     this.#around = around
-    this.#gate = new RoadGate(generation.graph, ownPackage())
-    this.#listeners = new Listeners({ gate: this.#gate, log: around.log, clock: around.clock })
+    this.#gate = gate
+    this.#listeners = listeners
+    this.#life = life
+    this.#generations = generations
+    this.#events = events
+    this.#logs = new LogFeed((upstream, line) => events.emit('log', { upstream, line }))
+    this.#load = load
+    this.#followLogs()
   }
 
   /** The configuration that runs, with its graph. */
   get generation(): Generation {
-    return this.#generation
+    return this.#generations.current
   }
 
   /** Where clients arrive. `url` is known after `start`. */
@@ -93,11 +125,33 @@ export class Gateway {
     return this.#listeners.all
   }
 
+  /** When `start` was called, in milliseconds since 1970; undefined before. */
+  get startedAt(): number | undefined {
+    return this.#startedAt
+  }
+
   /** The configured servers by name, to watch, start, stop and restart each. */
   get upstreams(): ReadonlyMap<string, UpstreamHandle> {
-    const { graph } = this.#generation
+    const { graph } = this.generation
     const nodes = [...graph.upstreams.values()]
     return new Map(nodes.map(({ upstream }) => [upstream.name, handleOf(upstream, graph)]))
+  }
+
+  /**
+   * Hears what happens: `state`, `reloaded`, `refused`, `log`. Returns the way to take it back.
+   *
+   * ```ts
+   * const leave = gateway.on('state', ({ upstream, state, problem }) => console.error(upstream, state, problem))
+   * ```
+   */
+  on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void {
+    const leave = this.#events.on(event, listener)
+    if (event !== 'log') return leave
+    const unfollow = this.#logs.hold()
+    return () => {
+      leave()
+      unfollow()
+    }
   }
 
   /**
@@ -105,12 +159,11 @@ export class Gateway {
    * @throws GatewayError GW_LISTEN, or what a plugin's `ready` threw; the gateway is closed then.
    */
   async start(): Promise<void> {
-    this.#isStarted = true
-    this.#startUpstreams()
-    const { graph, loaded } = this.#generation
+    this.#begin()
+    const { graph, loaded } = this.generation
     try {
       await graph.hooks.runner('ready')?.()
-      await this.#listeners.become(loaded, graph.hooks, 0)
+      await this.#listeners.become({ loaded, hooks: graph.hooks }, 0)
     } catch (error) {
       await this.close()
       throw error
@@ -119,12 +172,15 @@ export class Gateway {
 
   /** Resolves when every upstream has had its first attempt, well or badly. */
   async settled(): Promise<void> {
-    await Promise.all(wanted(this.#generation).map(upstream => upstream.start()))
+    await Promise.all(wanted(this.generation).map(upstream => upstream.start()))
   }
 
   /** Starts the upstreams without opening a listener: for tools that only look. */
-  #startUpstreams(): void {
-    for (const { upstream } of this.#generation.graph.upstreams.values()) void upstream.start()
+  #begin(): void {
+    if (this.#life.isStarted) return
+    this.#life.isStarted = true
+    this.#startedAt = Date.now()
+    for (const { upstream } of this.generation.graph.upstreams.values()) void upstream.start()
   }
 
   /** Resolves when the client of every stdio listener has gone away; never when another kind of listener is open. */
@@ -134,73 +190,40 @@ export class Gateway {
   }
 
   /**
-   * Builds the next generation, starts what is new in it, swaps, and lets the old one finish.
+   * Builds the next generation, starts what is new in it, swaps, and lets the old one finish. Clients are told of lists
+   * that are others then, and of no more. Without a source, `load` of the options says what the configuration is.
    * @throws GatewayError when anything is wrong with it; the running generation is untouched then.
    */
-  reload(source: LoadedConfig | JsonObject): Promise<void> {
-    const done = this.#reloading.then(() => this.#reload(source))
-    this.#reloading = done.catch(() => undefined)
-    return done
-  }
-
-  async #reload(source: LoadedConfig | JsonObject): Promise<void> {
-    if (this.#isClosed) throw gatewayError('GW_STOPPING')
-    const before = this.#generation
-    const next = await buildGeneration(await loadedFrom(source, this.#directory), this.#around, before)
+  async reload(source?: LoadedConfig | JsonObject): Promise<ConfigChanges> {
     try {
-      await this.#prepare(next)
-      if (this.#isClosed) throw gatewayError('GW_STOPPING')
-    } catch (error) {
-      await this.#discard(next, before)
+      const replaced = await this.#generations.replace(async () => source ?? (await this.#loaded()))
+      this.#followLogs()
+      this.#events.emit('reloaded', replaced)
+      return replaced.changes
+    } catch (thrown) {
+      const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
+      if (error.code !== 'GW_STOPPING') this.#events.emit('refused', { error })
       throw error
     }
-    this.#generation = next
-    this.#gate.swap(next.graph)
-    for (const kind of ['tools', 'prompts', 'resources'])
-      next.graph.lane.listChanged(`notifications/${kind}/list_changed`)
-    const drained = this.#drain(before, next).finally(() => this.#draining.delete(drained))
-    this.#draining.add(drained)
   }
 
-  async #prepare(next: Generation): Promise<void> {
-    if (!this.#isStarted) return
-    const graceMs = parseDuration(next.graph.config.lists.grace)
-    const starts = wanted(next).map(upstream => upstream.start())
-    await Promise.race([
-      Promise.all(starts),
-      new Promise<void>(resolve => this.#around.clock.after(graceMs, resolve)),
-    ])
-    await next.graph.hooks.runner('ready')?.()
-    await this.#listeners.become(
-      next.loaded,
-      next.graph.hooks,
-      parseDuration(next.graph.config.shutdown.grace),
-    )
+  async #loaded(): Promise<LoadedConfig | JsonObject> {
+    if (this.#load === undefined) throw gatewayError('GW_NO_SOURCE')
+    return this.#load()
   }
 
-  async #discard(failed: Generation, kept: Generation): Promise<void> {
-    await failed.graph.hooks.runner('close')?.()
-    await stopAllBut(failed, kept)
-    if (this.#isClosed) return
-    await this.#listeners
-      .become(kept.loaded, kept.graph.hooks, 0)
-      .catch((error: unknown) => this.#around.log.error(reasonOf(error)))
-  }
-
-  async #drain(before: Generation, next: Generation): Promise<void> {
-    const deadline = this.#around.clock.now() + DRAIN_MS
-    while (before.graph.running > 0 && this.#around.clock.now() < deadline)
-      await new Promise(resolve => setTimeout(resolve, DRAIN_POLL_MS))
-    await before.graph.hooks.runner('close')?.()
-    await stopAllBut(before, next)
+  #followLogs(): void {
+    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) => upstream)
+    this.#logs.over(upstreams)
   }
 
   /** Stops accepting, lets what runs finish within `shutdown.grace`, then stops every upstream. Nothing is left behind. */
   async close(): Promise<void> {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (this.#life.isClosed) return
+    this.#life.isClosed = true
+    this.#life.ending.abort()
     // The clock's timers do not keep the process alive, and it must live until everything has ended.
-    const alive = setInterval(() => undefined, DRAIN_MS)
+    const alive = setInterval(() => undefined, KEEP_ALIVE_MS)
     try {
       await this.#end()
     } finally {
@@ -209,29 +232,27 @@ export class Gateway {
   }
 
   async #end(): Promise<void> {
-    await this.#reloading
-    const { graph } = this.#generation
+    await this.#generations.quiet()
+    const { graph } = this.generation
     await this.#listeners.stop(parseDuration(graph.config.shutdown.grace))
     this.#gate.shut()
     this.#around.parking.end()
     this.#around.tasks.end()
     graph.lane.end()
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
-    await Promise.all(this.#draining)
+    await this.#generations.drained()
     await graph.hooks.runner('close')?.()
   }
 
   /** A client inside this process, which takes the same road as any other. */
   async connect(options: ConnectOptions = {}): Promise<Connection> {
-    if (!this.#isStarted) this.#startUpstreams()
-    this.#isStarted = true
+    this.#begin()
     return connect(this.#gate, options)
   }
 
   /** A transport for an MCP SDK `Client`: `await new Client(info).connect(gateway.transport())`. */
   transport(): InProcessTransport {
-    if (!this.#isStarted) this.#startUpstreams()
-    this.#isStarted = true
+    this.#begin()
     return new InProcessTransport({
       name: 'in-process',
       gate: this.#gate,
@@ -242,28 +263,16 @@ export class Gateway {
 
   /** What runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
   async inspect(): Promise<Inspection> {
-    return inspect(this.#generation, this.#listeners.all, this.#isStarted)
+    return inspect(this.generation, this.#listeners.all, this.#life.isStarted)
   }
-}
 
-/** A loaded file as it is; a plain object checked like one. */
-async function loadedFrom(source: LoadedConfig | JsonObject, directory: string): Promise<LoadedConfig> {
-  return isLoaded(source) ? source : parseConfig(source, { directory })
-}
-
-function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {
-  return 'origins' in source && 'config' in source
-}
-
-/** The upstreams that nobody has stopped by name. */
-function wanted({ graph }: Generation): Upstream[] {
-  return [...graph.upstreams.values()]
-    .map(({ upstream }) => upstream)
-    .filter(({ state }) => state !== 'stopped')
-}
-
-async function stopAllBut(generation: Generation, kept: Generation): Promise<void> {
-  const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => upstream))
-  const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(upstream))
-  await Promise.all(gone.map(({ upstream }) => upstream.stop()))
+  /**
+   * Runs one of the owner's verbs, as the control socket does: `ps`, `inspect`, `reload`, `upstream.start`,
+   * `upstream.stop`, `upstream.restart`, `upstream.logs`, and what plugins add by `control.for(verb)`. A verb that lasts,
+   * such as `upstream.logs` with `follow`, tells its news to `onNotification` until `signal` aborts or the gateway ends.
+   * @throws GatewayError GW_VERB_UNKNOWN, GW_VERB_PARAMS, GW_UPSTREAM_UNKNOWN, or what the verb itself threw.
+   */
+  control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
+    return runVerb(this, verb, params, { ...options, ending: this.#life.ending.signal })
+  }
 }

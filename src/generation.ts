@@ -31,9 +31,9 @@ export interface Surroundings {
   readonly tasks: TaskStore
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
-  /** What an upstream says or becomes goes to the generation that runs. */
-  upstreamSays(upstream: string, notification: Notification): void
-  upstreamChanged(upstream: string, state: UpstreamState, problem: string | undefined): void
+  /** What an upstream says or becomes goes to the generations that it is a part of; it is known once it is made. */
+  upstreamSays(name: string, notification: Notification, upstream: Upstream | undefined): void
+  upstreamChanged(name: string, state: UpstreamState, upstream: Upstream | undefined): void
 }
 
 /** One loaded configuration with its graph. */
@@ -101,6 +101,7 @@ function createUpstream(
   hooks: Hooks,
   around: Surroundings,
 ): Upstream {
+  let made: Upstream | undefined
   const context: UpstreamContext = {
     name,
     log: around.log.child({ upstream: name }),
@@ -108,16 +109,16 @@ function createUpstream(
     directory: loaded.directory,
     gateway: ownPackage(),
     environment: around.environment,
-    notify: notification => around.upstreamSays(name, notification),
+    notify: notification => around.upstreamSays(name, notification, made),
     ask: (ask, exchange) =>
       exchange === undefined
         ? Promise.resolve({ error: { code: -32601, message: `no client can be asked for ${ask.method}` } })
         : exchange.ask(ask),
-    stateChanged: (state, problem) => around.upstreamChanged(name, state, problem),
+    stateChanged: state => around.upstreamChanged(name, state, made),
   }
   try {
-    const upstream = hooks.runner('createUpstream', spec.type)?.(spec, context)
-    if (upstream !== undefined && upstream !== null) return upstream
+    made = hooks.runner('createUpstream', spec.type)?.(spec, context) ?? undefined
+    if (made !== undefined) return made
   } catch (cause) {
     throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: reasonOf(cause), cause })
   }

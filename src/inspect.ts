@@ -120,7 +120,14 @@ export function handleOf(upstream: Upstream, graph: Graph): UpstreamHandle {
   return {
     name: upstream.name,
     status: () => statusOf(upstream, graph),
-    start: () => upstream.start(),
+    get logs() {
+      return upstream.logs
+    },
+    async start() {
+      // Asked for by hand: what failed is not left to its next try.
+      if (upstream.state === 'failed') await upstream.stop()
+      await upstream.start()
+    },
     stop: () => upstream.stop(),
     async restart() {
       await upstream.stop()

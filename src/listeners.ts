@@ -1,5 +1,5 @@
-import { gatewayError } from './errors.ts'
-import type { Clock, Gate, Listener, ListenerConfig, Log } from './core/ports.ts'
+import { gatewayError, reasonOf } from './errors.ts'
+import type { Clock, Config, Gate, Listener, ListenerConfig, Log } from './core/ports.ts'
 import type { Hooks } from './hooks/hooks.ts'
 import type { LoadedConfig } from './config/index.ts'
 
@@ -9,9 +9,33 @@ interface Open {
   readonly listener: Listener
 }
 
-/** The open listeners. They outlive generations: one whose spec is unchanged stays as it is, with its sessions. */
+/** What says where to listen. */
+interface Plan {
+  readonly loaded: LoadedConfig
+  readonly hooks: Hooks
+}
+
+/** On the way from one set of listeners to another. */
+interface Step {
+  readonly before: ReadonlyMap<string, Open>
+  readonly plan: Plan | undefined
+  readonly after: Map<string, Open>
+  /** Those that had to give up their port. */
+  readonly stopped: Set<Listener>
+}
+
+/** Another set of listeners, open but not yet for good. */
+export interface ListenerChange {
+  /** Ends those that are not wanted any more, within `graceMs`. */
+  settle(graceMs: number): Promise<void>
+  /** Goes back to what was open before. */
+  undo(): Promise<void>
+}
+
+/** The open listeners. They outlive generations: one that stays at its address keeps its sessions. */
 export class Listeners {
-  readonly #open = new Map<string, Open>()
+  #open: ReadonlyMap<string, Open> = new Map()
+  #plan: Plan | undefined
   readonly #context: { readonly gate: Gate; readonly log: Log; readonly clock: Clock }
 
   constructor(context: { gate: Gate; log: Log; clock: Clock }) {
@@ -22,28 +46,75 @@ export class Listeners {
     return [...this.#open.values()].map(({ listener }) => listener)
   }
 
-  /** Opens, keeps and closes, so that what listens is what the configuration says. On an error the rest stays as it was. */
-  async become(loaded: LoadedConfig, hooks: Hooks, graceMs: number): Promise<void> {
-    const wanted = loaded.config.listeners
-    const authenticates = asksWho(hooks)
-    for (const [name, { listener, ...open }] of this.#open) {
-      // What may be open to all depends on it.
-      const isSame = open.authenticates === authenticates
-      if (isSame && JSON.stringify(wanted[name]) === JSON.stringify(open.spec)) continue
-      this.#open.delete(name)
-      await listener.stop(graceMs)
+  /**
+   * Opens and adapts, so that what listens is what the configuration says. Those that are not wanted any more listen on
+   * until the change is settled, but for those whose port is needed. On an error all is as it was.
+   */
+  async become(plan: Plan, graceMs: number): Promise<ListenerChange> {
+    const step: Step = { before: this.#open, plan: this.#plan, after: new Map(), stopped: new Set() }
+    try {
+      await this.#take(plan, step, graceMs)
+    } catch (error) {
+      await this.#undo(step)
+      throw error
     }
-    for (const [name, spec] of Object.entries(wanted)) {
-      if (this.#open.has(name)) continue
-      const listener = this.#create(name, spec, hooks)
-      await listener.start()
-      this.#open.set(name, { spec, authenticates, listener })
+    this.#open = step.after
+    this.#plan = plan
+    return {
+      undo: () => this.#undo(step),
+      settle: async graceMs => {
+        await Promise.all(without(step.before, step.after).map(listener => listener.stop(graceMs)))
+      },
+    }
+  }
+
+  async #take({ loaded, hooks }: Plan, { before, after, stopped }: Step, graceMs: number): Promise<void> {
+    const authenticates = asksWho(hooks)
+    const replaced = Object.entries(loaded.config.listeners).filter(([name, spec]) => {
+      const kept = keep(before.get(name), { spec, authenticates }, loaded.config)
+      if (kept !== undefined) after.set(name, kept)
+      return kept === undefined
+    })
+    const leaving = without(before, after)
+    // Those that must wait for a port come last, when little else can go wrong.
+    const late = replaced.filter(([, spec]) => inTheWay(spec, leaving).length > 0)
+    const early = replaced.filter(entry => !late.includes(entry))
+    for (const [name, spec] of [...early, ...late]) {
+      for (const listener of inTheWay(spec, leaving)) {
+        stopped.add(listener)
+        await listener.stop(graceMs)
+      }
+      after.set(name, await this.#start(name, spec, hooks))
     }
   }
 
   async stop(graceMs: number): Promise<void> {
     await Promise.all(this.all.map(listener => listener.stop(graceMs)))
-    this.#open.clear()
+    this.#open = new Map()
+  }
+
+  async #undo({ before, after, stopped, plan }: Step): Promise<void> {
+    await Promise.all(without(after, before).map(listener => listener.stop(0)))
+    const back = new Map(before)
+    for (const [name, { spec, authenticates, listener }] of before) {
+      if (plan === undefined) break
+      if (!stopped.has(listener)) listener.adapt?.(spec, plan.loaded.config, authenticates)
+      else {
+        back.delete(name)
+        await this.#start(name, spec, plan.hooks).then(
+          open => back.set(name, open),
+          (error: unknown) => this.#context.log.error(reasonOf(error)),
+        )
+      }
+    }
+    this.#open = back
+    this.#plan = plan
+  }
+
+  async #start(name: string, spec: ListenerConfig, hooks: Hooks): Promise<Open> {
+    const listener = this.#create(name, spec, hooks)
+    await listener.start()
+    return { spec, authenticates: asksWho(hooks), listener }
   }
 
   #create(name: string, spec: ListenerConfig, hooks: Hooks): Listener {
@@ -64,6 +135,30 @@ export class Listeners {
   }
 }
 
+/** The same listener under another spec, where it can go on. What may be open to all depends on whether somebody asks. */
+function keep(
+  open: Open | undefined,
+  { spec, authenticates }: Pick<Open, 'spec' | 'authenticates'>,
+  config: Config,
+): Open | undefined {
+  if (open === undefined) return undefined
+  const { listener } = open
+  const isSame = open.authenticates === authenticates && JSON.stringify(open.spec) === JSON.stringify(spec)
+  const goesOn = listener.adapt?.(spec, config, authenticates) ?? isSame
+  return goesOn ? { spec, authenticates, listener } : undefined
+}
+
 function asksWho(hooks: Hooks): boolean {
   return hooks.runner('authenticate') !== undefined
+}
+
+function without(some: ReadonlyMap<string, Open>, others: ReadonlyMap<string, Open>): Listener[] {
+  const kept = new Set([...others.values()].map(({ listener }) => listener))
+  return [...some.values()].map(({ listener }) => listener).filter(listener => !kept.has(listener))
+}
+
+/** Those that hold the port which a spec wants. */
+function inTheWay(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
+  if (!('port' in spec) || spec.port === 0) return []
+  return listeners.filter(({ url }) => url !== undefined && Number(new URL(url).port || 80) === spec.port)
 }

@@ -45,6 +45,7 @@ export interface Config {
   readonly log: LogConfig
   readonly lists: ListsConfig
   readonly shutdown: ShutdownConfig
+  readonly control: ControlConfig
   /**
    * Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.
    */
@@ -133,6 +134,19 @@ export interface ShutdownConfig {
    * How long open requests may go on after a stop was asked for.
    */
   readonly grace: string | number
+}
+/**
+ * The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.
+ */
+export interface ControlConfig {
+  /**
+   * Whether `gateway serve` opens one.
+   */
+  readonly enabled: boolean
+  /**
+   * Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.
+   */
+  readonly socket?: string
 }
 /**
  * Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.

@@ -29,6 +29,9 @@ export class Catalog {
   readonly #parts: Parts
   readonly #kept = new Map<string, Kept>()
   readonly #reported = new Set<string>()
+  /** Whether clients have seen views that nobody can compare with any more. */
+  #hasForgotten = false
+  readonly #partial = new Set<Kind>()
 
   constructor(graph: Graph) {
     this.#graph = graph
@@ -79,12 +82,18 @@ export class Catalog {
     return this.#kept.get(viewKey(kind, session))?.view
   }
 
+  /** Whether a client may have seen another view of this kind than the current one: a part of it, or one that was let go. */
+  isDoubtful(kind: Kind): boolean {
+    return this.#hasForgotten || this.#partial.has(kind)
+  }
+
   /** The view, made from what the upstreams list now. Upstreams that are down are left out. */
   async load(kind: Kind, session: Session, only?: readonly string[]): Promise<View> {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
     const isWhole = names.length === this.#graph.upstreams.size
     const key = isWhole ? viewKey(kind, session) : `${viewKey(kind, session)}${JSON.stringify(names)}`
+    if (!isWhole) this.#partial.add(kind)
     return this.#view(key, kind, session, settled)
   }
 
@@ -205,7 +214,9 @@ export class Catalog {
     this.#kept.delete(key)
     this.#kept.set(key, kept)
     const oldest = this.#kept.keys().next().value
-    if (this.#kept.size > MAX_VIEWS && oldest !== undefined) this.#kept.delete(oldest)
+    if (this.#kept.size <= MAX_VIEWS || oldest === undefined) return
+    this.#kept.delete(oldest)
+    this.#hasForgotten = true
   }
 }
 

@@ -78,6 +78,20 @@ export class ClientLane {
       if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed)
   }
 
+  /** Every conversation that is to be told when a list of its changes, with those of listens. */
+  *audience(): Iterable<Session> {
+    yield* this.#sessions
+    for (const exchange of this.#listens.keys()) yield exchange.session
+  }
+
+  /** Tells some of the audience, at once. */
+  tell(method: string, isMeant: (session: Session) => boolean): void {
+    const notification = { method, params: undefined }
+    for (const session of this.#sessions) if (isMeant(session)) session.notify(notification)
+    for (const [exchange, filter] of this.#listens)
+      if (filter.methods.has(method) && isMeant(exchange.session)) exchange.emit(notification)
+  }
+
   /** Tells every client that listens that a list is another one now. */
   listChanged(method: string): void {
     if (this.#changed.size === 0) this.#graph.clock.after(COALESCE_MS, () => this.#tellChanged())
@@ -87,12 +101,7 @@ export class ClientLane {
   #tellChanged(): void {
     const methods = [...this.#changed]
     this.#changed.clear()
-    for (const method of methods) {
-      const notification = { method, params: undefined }
-      for (const session of this.#sessions) session.notify(notification)
-      for (const [exchange, filter] of this.#listens)
-        if (filter.methods.has(method)) exchange.emit(notification)
-    }
+    for (const method of methods) this.tell(method, () => true)
   }
 
   /** Open `subscriptions/listen` streams. */

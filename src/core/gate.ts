@@ -45,14 +45,13 @@ export class RoadGate implements Gate {
     return this.#graph
   }
 
-  /** New exchanges take the new graph's road; those under way end on the old one. */
+  /** New exchanges take the new graph's road; those under way end on the old one. Its listens are still to be ended. */
   swap(graph: Graph): void {
     graph.lane.attach(this.#sessions)
     graph.lane.adopt(this.#graph.lane)
-    const before = this.#graph
+    this.#graph.lane.attach(new Set())
     this.#graph = graph
     graph.tasks.attach(graph)
-    before.lane.end()
   }
 
   /** No new sessions and requests from now on. */

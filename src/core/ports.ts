@@ -204,6 +204,24 @@ export interface UpstreamStatus {
   readonly [added: string]: unknown
 }
 
+/** One line that a server wrote beside the protocol; without what its configuration keeps secret, control characters escaped. */
+export interface LogLine {
+  /** When it came, in milliseconds since 1970. */
+  readonly at: number
+  readonly stream: 'stderr'
+  /** The process that wrote it. */
+  readonly pid?: number
+  readonly text: string
+}
+
+/** What a server wrote beside the protocol. */
+export interface UpstreamLogs {
+  /** The last 64 KiB, oldest first, over all its processes. */
+  recent(): readonly LogLine[]
+  /** Hears each line from now on; returns the way to take it back. A hearer that throws hears no more. */
+  follow(hear: (line: LogLine) => void): () => void
+}
+
 /** A configured server. */
 export interface Upstream {
   readonly name: string
@@ -216,6 +234,8 @@ export interface Upstream {
   readonly pid: number | undefined
   /** How often it sent what could not be given to anybody, by what it was. */
   readonly dropped?: Readonly<Record<string, number>> | undefined
+  /** What it wrote on its stderr; absent where there is none. */
+  readonly logs?: UpstreamLogs | undefined
   /** What is known of its processes or connections and its load. */
   readonly runtime?: UpstreamRuntime | undefined
   dispatch: Dispatch
@@ -252,6 +272,11 @@ export interface Listener {
   /** Resolves when a listener that has only one client has lost it. */
   readonly ended?: Promise<void>
   start(): Promise<void>
+  /**
+   * Takes over another spec while it listens, with all who are connected; false when another one must take its place.
+   * @throws GatewayError when the spec is not fit for it; nothing has changed then.
+   */
+  adapt?(spec: ListenerConfig, config: Config, authenticates: boolean): boolean
   /** Stops accepting, lets what is open end within `graceMs`, then cuts it. */
   stop(graceMs: number): Promise<void>
 }

@@ -3,15 +3,16 @@ import { ANONYMOUS, principalKey } from '../plugin.ts'
 
 /** How many conversations each caller has, over every way to have one. Those whom nobody asked who they are may be many. */
 export class Callers {
-  readonly #max: number
+  /** Most of one caller; another after a reload. */
+  max: number
   readonly #counts = new Map<string, number>()
 
   constructor(max: number) {
-    this.#max = max
+    this.max = max
   }
 
   isFull(principal: Principal): boolean {
-    return (this.#counts.get(principalKey(principal)) ?? 0) >= this.#max
+    return (this.#counts.get(principalKey(principal)) ?? 0) >= this.max
   }
 
   /** One more conversation, or with −1 one less. */

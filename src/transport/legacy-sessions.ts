@@ -104,8 +104,8 @@ export class LegacySessions {
   }
 
   #arm(): void {
-    const { clock, idleMs } = this.#options
-    this.#takeBack ??= clock.after(Math.min(idleMs, MAX_SWEEP_MS), () => {
+    const { clock } = this.#options
+    this.#takeBack ??= clock.after(Math.min(this.#options.idleMs, MAX_SWEEP_MS), () => {
       this.#takeBack = undefined
       this.#sweep()
       if (this.#byId.size > 0) this.#arm()

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Config, Listener, ListenerContext } from '../core/ports.ts'
+import type { Config, Listener, ListenerConfig, ListenerContext } from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
 import type { Plugin } from '../plugin.ts'
 import { Callers } from './callers.ts'
 import { Conversations } from './http/conversations.ts'
 import type { HttpEdge } from './http/edge.ts'
 import { serveRequest } from './http/serve-request.ts'
-import { httpSettings, inUrl, type HttpListenerSpec } from './http/settings.ts'
+import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './http/settings.ts'
 import { InFlight } from './in-flight.ts'
 import { LegacySessions } from './legacy-sessions.ts'
 import { SseStreams } from './sse-write.ts'
@@ -48,24 +48,28 @@ class HttpListener implements Listener {
   readonly #server: Server
   /** Every connection, and the response that is being written on it. */
   readonly #connections = new Map<Socket, ServerResponse | undefined>()
+  readonly #authenticates: boolean
   #url: string | undefined
   #stopped: Promise<void> | undefined
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
     const { name, gate, log, clock } = context
     const settings = httpSettings(name, spec, config, context.authenticates)
-    const { idleMs } = settings
+    this.#authenticates = context.authenticates
     const callers = new Callers(settings.maxSessionsEach)
-    const pipes = new Conversations(clock, idleMs)
+    const pipes = new Conversations(clock, settings.idleMs)
+    const settingsNow = (): HttpSettings => this.#edge.settings
     const sessions = new LegacySessions({
       gate,
       clock,
       log,
-      idleMs,
       callers,
+      get idleMs() {
+        return settingsNow().idleMs
+      },
       // All clients share one bound, however they came.
       get max() {
-        return settings.maxSessions - pipes.size
+        return settingsNow().maxSessions - pipes.size
       },
     })
     const streams = new SseStreams(clock)
@@ -140,8 +144,30 @@ class HttpListener implements Listener {
     this.#server.on('error', error =>
       this.#edge.log.error('the HTTP server failed', { cause: reasonOf(error) }),
     )
-    const { port: bound } = this.#server.address() as AddressInfo
-    this.#url = `http://${inUrl(host)}:${bound}${this.#edge.settings.path}`
+    this.#setUrl()
+  }
+
+  #setUrl(): void {
+    const { host, path } = this.#edge.settings
+    const { port } = this.#server.address() as AddressInfo
+    this.#url = `http://${inUrl(host)}:${port}${path}`
+  }
+
+  /**
+   * The address stays, and what is made once for the server; all else is looked up at each request. Who is connected was
+   * let in as it is asked for now: not where that begins or ends to be asked.
+   */
+  adapt(spec: ListenerConfig, config: Config, authenticates: boolean): boolean {
+    if (spec.type !== 'http' || this.#url === undefined || authenticates !== this.#authenticates) return false
+    const edge = this.#edge
+    const next = httpSettings(this.name, spec, config, authenticates)
+    if (madeOnce(next) !== madeOnce(edge.settings)) return false
+    edge.settings = next
+    edge.callers.max = next.maxSessionsEach
+    edge.pipes.idleMs = next.idleMs
+    this.#server.maxConnections = next.maxConnections
+    this.#setUrl()
+    return true
   }
 
   #cannotListen(cause: Error): Error {
@@ -171,6 +197,10 @@ class HttpListener implements Listener {
     edge.sessions.endAll('shutdown')
     edge.streams.stop()
   }
+}
+
+function madeOnce({ host, port, ws, maxBody }: HttpSettings): string {
+  return JSON.stringify([host, port, ws === undefined ? undefined : maxBody])
 }
 
 const WHY: Readonly<Record<string, string>> = {

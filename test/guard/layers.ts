@@ -24,7 +24,7 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
   {
     part: 'gateway api',
     path: /^src\/gateway-api\.ts$/,
-    may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'plugin', 'config types'],
+    may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'plugin', 'config', 'config types'],
   },
   { part: 'store', path: /^src\/store\//, may: ['util', 'errors', 'ports'] },
   {
@@ -59,6 +59,11 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
     ],
   },
   {
+    part: 'control',
+    path: /^src\/control\//,
+    may: ['util', 'protocol', 'errors', 'ports', 'transport', 'gateway api', 'config types'],
+  },
+  {
     part: 'testing',
     path: /^src\/testing\//,
     may: [
@@ -90,6 +95,7 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
       'plugin-host',
       'gateway api',
       'gateway',
+      'control',
     ],
   },
 ]

@@ -19,13 +19,14 @@ type BeginOptions = Pick<PipeOptions, 'isLegacyOnly'> & { readonly principal: Pr
 export class Conversations {
   readonly #open = new Map<Pipe, Promise<void>>()
   readonly #clock: Clock
-  readonly #idleMs: number
+  /** Another after a reload. */
+  idleMs: number
   #takeBack: (() => void) | undefined
 
   /** Those in which nothing happens for `idleMs` end: their clients may be long gone. */
   constructor(clock: Clock, idleMs: number) {
     this.#clock = clock
-    this.#idleMs = idleMs
+    this.idleMs = idleMs
   }
 
   get size(): number {
@@ -52,9 +53,9 @@ export class Conversations {
   }
 
   #arm(): void {
-    this.#takeBack ??= this.#clock.after(Math.min(this.#idleMs, MAX_SWEEP_MS), () => {
+    this.#takeBack ??= this.#clock.after(Math.min(this.idleMs, MAX_SWEEP_MS), () => {
       this.#takeBack = undefined
-      const before = this.#clock.now() - this.#idleMs
+      const before = this.#clock.now() - this.idleMs
       for (const pipe of this.#open.keys())
         if (pipe.idleSince !== undefined && pipe.idleSince <= before) void pipe.end('idle', 0)
       if (this.#open.size > 0) this.#arm()

@@ -14,7 +14,8 @@ export interface HttpEdge {
   readonly gate: Gate
   readonly log: Log
   readonly clock: Clock
-  readonly settings: HttpSettings
+  /** Others after a reload. */
+  settings: HttpSettings
   readonly sessions: LegacySessions
   /** How much each caller has of them, and of the conversations. */
   readonly callers: Callers

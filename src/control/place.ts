@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { gatewayError } from '../errors.ts'
+import { answers, guardDirectory, removeStale } from './guard.ts'
+
+/** What decides where the control socket of a gateway is. */
+export interface Place {
+  /** The configuration file, and the environment it was loaded for. */
+  readonly file: string | undefined
+  readonly env: string | undefined
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** What an address of a socket has room for on every system. */
+const MAX_BYTES = 100
+const PIPES = '\\\\.\\pipe\\'
+/** Sockets looked at when others have been left behind. */
+const MAX_SWEPT = 256
+
+/**
+ * The path of a new gateway's own socket: each process has one, so that none takes another's.
+ * @throws GatewayError GW_CONTROL when there is no directory short enough.
+ */
+export function ownSocket(place: Place, pid: number): string {
+  if (process.platform === 'win32') return `${PIPES}${pipeName(place)}.${pid}`
+  return join(directoryOf(place.environment), `${keyOf(place)}.${pid}.sock`)
+}
+
+/** The sockets of the gateways that run with this configuration now. */
+export async function livingSockets(place: Place): Promise<string[]> {
+  const isWindows = process.platform === 'win32'
+  const directory = isWindows ? PIPES : directoryOf(place.environment)
+  const start = `${isWindows ? pipeName(place) : keyOf(place)}.`
+  const names = await readdir(directory).catch(() => [])
+  const paths = names
+    .filter(name => name.startsWith(start))
+    .map(name => `${directory}${isWindows ? '' : '/'}${name}`)
+  const [first] = paths
+  if (first === undefined) return []
+  if (isWindows) return paths
+  await guardDirectory(first, true)
+  const living = await Promise.all(paths.map(path => answers(path)))
+  return paths.filter((_, index) => living[index])
+}
+
+/** Removes what dead gateways left beside this socket. */
+export async function sweep(socket: string): Promise<void> {
+  const directory = socket.slice(0, socket.lastIndexOf('/'))
+  const names = await readdir(directory).catch(() => [])
+  const left = names.filter(name => name.endsWith('.sock')).slice(0, MAX_SWEPT)
+  await Promise.all(left.map(name => removeStale(join(directory, name)).catch(() => false)))
+}
+
+/** XDG_RUNTIME_DIR is the user's own; in a directory for all, ours has the user in its name. */
+function directoryOf(environment: Place['environment']): string {
+  const runtime = environment.XDG_RUNTIME_DIR
+  const user = process.getuid?.() ?? userInfo().username
+  const places = [
+    ...(runtime !== undefined && isAbsolute(runtime) ? [join(runtime, 'tapgate')] : []),
+    join(tmpdir(), `tapgate-${user}`),
+    `/tmp/tapgate-${user}`,
+  ]
+  const short = places.find(place => Buffer.byteLength(place) + 1 + LONGEST_NAME < MAX_BYTES)
+  if (short === undefined)
+    throw gatewayError('GW_CONTROL', { socket: places[0], why: 'its path would be too long' })
+  return short
+}
+
+const KEY_LENGTH = 16
+const LONGEST_NAME = KEY_LENGTH + '.4194304.sock'.length
+
+/** A configuration file as one short word, with the environment that is laid over it. */
+function keyOf({ file, env = '' }: Place): string {
+  const text = JSON.stringify([file === undefined ? null : realPath(file), env])
+  return createHash('sha256').update(text).digest('hex').slice(0, KEY_LENGTH)
+}
+
+function pipeName(place: Place): string {
+  return `tapgate-${userInfo().username}-${keyOf(place)}`
+}
+
+function realPath(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file
+  }
+}

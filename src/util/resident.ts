@@ -1,0 +1,59 @@
+import { readdir, readFile } from 'node:fs/promises'
+
+/** Processes of one tree that are counted at most. */
+const MAX_TREE = 4096
+
+/**
+ * The resident memory of each process with all its descendants, in bytes. Linux only: elsewhere, and for a process that
+ * is gone, there is no entry.
+ */
+export async function residentOfTrees(pids: readonly number[]): Promise<Map<number, number>> {
+  const sizes = new Map<number, number>()
+  if (pids.length === 0 || process.platform !== 'linux') return sizes
+  const children = await childrenOfAll()
+  await Promise.all(
+    pids.map(async pid => {
+      const parts = await Promise.all(treeOf(pid, children).map(resident))
+      const known = parts.filter(part => part !== undefined)
+      if (known.length > 0)
+        sizes.set(
+          pid,
+          known.reduce((sum, part) => sum + part, 0),
+        )
+    }),
+  )
+  return sizes
+}
+
+async function childrenOfAll(): Promise<Map<number, number[]>> {
+  const names = await readdir('/proc').catch(() => [])
+  const children = new Map<number, number[]>()
+  const processes = names.filter(name => /^\d+$/.test(name)).map(Number)
+  await Promise.all(
+    processes.map(async pid => {
+      const parent = await parentOf(pid)
+      if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid])
+    }),
+  )
+  return children
+}
+
+/** The name of a process may hold anything, brackets too; the numbers follow the last one. */
+async function parentOf(pid: number): Promise<number | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')
+  const parent = Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])
+  return Number.isInteger(parent) ? parent : undefined
+}
+
+function treeOf(root: number, children: ReadonlyMap<number, readonly number[]>): number[] {
+  const tree = [root]
+  for (let at = 0; at < tree.length && tree.length < MAX_TREE; at++)
+    tree.push(...(children.get(tree[at] ?? 0) ?? []))
+  return tree
+}
+
+async function resident(pid: number): Promise<number | undefined> {
+  const text = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '')
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]
+  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
+}
