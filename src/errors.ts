@@ -57,7 +57,7 @@ export const ERRORS = {
   },
   GW_VERB_PARAMS: {
     text: 'wrong parameters of "{verb}": {why}',
-    hint: 'The reference of the embedding API names them.',
+    hint: 'The README, under "A running gateway", has the verbs with their parameters.',
     exit: 2,
     rpc: RPC.invalidParams,
   },

@@ -4,13 +4,13 @@ import type { Gateway } from '../gateway.ts'
 import { summaryFields, summaryLines } from './summary.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A function that says where clients connect, of each listener once. */
+/** A function that says where clients connect, of each address once. */
 export function listenerAnnouncer(gateway: Gateway, log: Log): () => void {
-  const said = new WeakSet()
+  const said = new WeakMap<object, string | undefined>()
   return () => {
     for (const listener of gateway.listeners) {
-      if (said.has(listener)) continue
-      said.add(listener)
+      if (said.has(listener) && said.get(listener) === listener.url) continue
+      said.set(listener, listener.url)
       log.info('listening', { listener: listener.name, type: listener.type, url: listener.url })
     }
   }

@@ -1,11 +1,19 @@
 import type { Command } from '@oclif/core/command'
+import CacheLs from './commands/cache/ls.ts'
+import CachePurge from './commands/cache/purge.ts'
 import Call from './commands/call.ts'
 import Completion from './commands/completion.ts'
 import Help from './commands/help.ts'
 import Import from './commands/import.ts'
 import Inspect from './commands/inspect.ts'
+import Logs from './commands/logs.ts'
 import PluginNew from './commands/plugin/new.ts'
+import Ps from './commands/ps.ts'
+import Reload from './commands/reload.ts'
+import Restart from './commands/restart.ts'
 import Serve from './commands/serve.ts'
+import Start from './commands/start.ts'
+import Stop from './commands/stop.ts'
 import Tools from './commands/tools.ts'
 import Validate from './commands/validate.ts'
 import Wrap from './commands/wrap.ts'
@@ -19,6 +27,14 @@ export const COMMANDS: Readonly<Record<string, Command.Class>> = {
   call: Call,
   wrap: Wrap,
   import: Import,
+  ps: Ps,
+  start: Start,
+  stop: Stop,
+  restart: Restart,
+  logs: Logs,
+  reload: Reload,
+  'cache:ls': CacheLs,
+  'cache:purge': CachePurge,
   'plugin:new': PluginNew,
   completion: Completion,
   help: Help,

@@ -31,6 +31,18 @@ export const CONFIG_FLAGS = {
   ...JSON_FLAG,
 }
 
+/** Which running gateway, for every command that steers one. */
+export const CONTROL_FLAGS = {
+  config: CONFIG_FLAGS.config,
+  env: CONFIG_FLAGS.env,
+  socket: string({
+    helpGroup,
+    helpValue: '<file>',
+    summary: 'Control socket of the gateway. Default: that of the one which runs with the configuration.',
+  }),
+  ...JSON_FLAG,
+}
+
 /** What every command has: its terminal, and errors that go to `main` as they are. */
 export abstract class GatewayCommand extends Command {
   protected readonly terminal: Terminal = terminalOf(process)

@@ -10,6 +10,8 @@ interface RunOptions {
   readonly log: Log
   /** Runs when the listeners are open. */
   readonly started?: () => void
+  /** Runs when nothing of the gateway is left. */
+  readonly stopped?: () => Promise<void>
   /** What SIGHUP asks for. */
   readonly hangUp?: () => void
 }
@@ -17,7 +19,7 @@ interface RunOptions {
 /** Runs a gateway until a signal, an accident or its stdio client ends it; returns the exit code. */
 export async function runGateway(
   gateway: Gateway,
-  { host, log, started, hangUp }: RunOptions,
+  { host, log, started, stopped, hangUp }: RunOptions,
 ): Promise<number> {
   const signalled = stopSignal(host, log)
   const accident = reportStrays(host, log)
@@ -29,6 +31,7 @@ export async function runGateway(
     return await Promise.race([signalled, accident, gateway.ended.then(() => 0)])
   } finally {
     await gateway.close()
+    await stopped?.()
     release()
   }
 }

@@ -2,8 +2,9 @@ import type { LoadedConfig } from '../config/index.ts'
 import { formatProblem } from '../config/problem.ts'
 import { gatewayError } from '../errors.ts'
 import { announceWhenSettled, listenerAnnouncer } from './announce.ts'
+import { serveControl } from './control.ts'
 import { serveLog } from './logs.ts'
-import { reloader } from './reload.ts'
+import { logReloads } from './reload.ts'
 import { runGateway } from './run-gateway.ts'
 import { loadSource } from './source.ts'
 import type { SourceFlags } from './source.ts'
@@ -27,21 +28,27 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   follow(source)
   if (Object.keys(source.config.listeners).length === 0) throw gatewayError('GW_NO_LISTENER')
   const { createGateway } = await import('../gateway.ts')
-  const gateway = await createGateway(source, { log, environment: terminal.environment })
-  const files = watchFiles(() => reload())
+  const gateway = await createGateway(source, { log, environment: terminal.environment, load })
+  // Why one was refused is logged by who listens.
+  const reload = (): void => void gateway.reload().catch(() => undefined)
+  const files = watchFiles(reload)
   const sayListeners = listenerAnnouncer(gateway, log)
+  const env = flags.env ?? terminal.environment['GATEWAY_ENV']
+  const control = serveControl({ gateway, env, terminal, log, host })
   const inForce = (current: LoadedConfig): void => {
     follow(current)
     if (flags.watch) files.over(current.files)
     for (const warning of current.warnings) log.warn(formatProblem(warning, terminal.cwd))
     sayListeners()
+    control.follow(current)
   }
-  const reload = reloader(gateway, { load, log, cwd: terminal.cwd, loaded: inForce })
+  logReloads(gateway, { log, cwd: terminal.cwd, loaded: inForce })
   const started = (): void => {
     inForce(source)
     void announceWhenSettled(gateway, source, log, terminal)
   }
-  return runGateway(gateway, { host, log, started, hangUp: reload })
+  const stopped = (): Promise<void> => control.close()
+  return runGateway(gateway, { host, log, started, stopped, hangUp: reload })
 }
 
 // Set like any other value, so that it is checked like any other.

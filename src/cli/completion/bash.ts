@@ -12,6 +12,7 @@ _${bin}() {
 ${valueCases(table)}
 ${commandLoop(table)}
 ${wordCases(table)}
+${upstreamCase(bin, table)}
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 complete -F _${bin} ${bin}
@@ -52,6 +53,14 @@ function wordCases(table: readonly CommandRow[]): string {
   const cases = [{ pattern: '""', words: first }, ...inner, ...commands]
   return `  case "$command" in
 ${cases.map(({ pattern, words }) => `    ${pattern}) words="${words.join(' ')}" ;;`).join('\n')}
+  esac`
+}
+
+/** Asked for only where a name is wanted: it starts a process. */
+function upstreamCase(bin: string, table: readonly CommandRow[]): string {
+  const commands = table.filter(row => row.takesUpstream).map(({ name }) => `"${name}"`)
+  return `  case "$command" in
+    ${commands.join('|')}) [[ "$word" == -* ]] || words="$words $(${bin} ps --quiet 2>/dev/null)" ;;
   esac`
 }
 

@@ -8,6 +8,8 @@ export interface CommandRow {
   readonly flags: readonly FlagRow[]
   /** What its first argument may be, where that is known. */
   readonly values: readonly string[]
+  /** Its first argument is an upstream of the running gateway: `gateway ps --quiet` names them. */
+  readonly takesUpstream: boolean
 }
 
 export interface FlagRow {
@@ -27,6 +29,7 @@ export function commandTable(commands: Readonly<Record<string, Command.Class>>):
     name: names[i] ?? id,
     summary: firstSentence(command.summary),
     flags: [...Object.entries(command.flags).map(([name, flag]) => flagRow(name, flag)), HELP],
+    takesUpstream: Object.keys(command.args)[0] === 'upstream',
     values:
       id === 'help' ? [...new Set(names.map(name => name.split(' ')[0] ?? name))] : firstValues(command),
   }))

@@ -26,7 +26,7 @@ function wordLines(
   )
 }
 
-function commandLines(bin: string, { name, flags, values }: CommandRow): string[] {
+function commandLines(bin: string, { name, flags, values, takesUpstream }: CommandRow): string[] {
   const condition = name
     .split(' ')
     .map(word => `__fish_seen_subcommand_from ${word}`)
@@ -34,6 +34,7 @@ function commandLines(bin: string, { name, flags, values }: CommandRow): string[
   const start = `complete -c ${bin} -n ${quoted(condition)}`
   return [
     ...(values.length === 0 ? [] : [`${start} -a ${quoted(values.join(' '))}`]),
+    ...(takesUpstream ? [`${start} -a '(${bin} ps --quiet 2>/dev/null)'`] : []),
     ...flags.map(flag => `${start} ${flagText(flag)} -d ${quoted(flag.summary)}`),
   ]
 }

@@ -7,6 +7,10 @@ export function powershell(bin: string, table: readonly CommandRow[]): string {
     flags.filter(flag => flag.takes === 'file' || flag.takes === 'directory'),
   )
   const paths = [...new Set(files.flatMap(flag => flag.names))].map(quoted).join(', ')
+  const upstreams = table
+    .filter(row => row.takesUpstream)
+    .map(({ name }) => quoted(name))
+    .join(', ')
   return `# PowerShell completion for ${bin}
 Register-ArgumentCompleter -Native -CommandName ${bin} -ScriptBlock {
   param($wordToComplete, $commandAst, $cursorPosition)
@@ -24,7 +28,11 @@ ${table.map(commandLine).join('\n')}
     $longer = "$path $word".Trim()
     if ($next.ContainsKey($longer)) { $path = $longer }
   }
-  $next[$path] | Where-Object { $_[0] -like "$wordToComplete*" } | ForEach-Object {
+  $found = $next[$path]
+  if (@(${upstreams}) -ccontains $path -and -not $wordToComplete.StartsWith('-')) {
+    $found += @(& ${bin} ps --quiet 2>$null | ForEach-Object { ,@($_, $_) })
+  }
+  $found | Where-Object { $_[0] -like "$wordToComplete*" } | ForEach-Object {
     [System.Management.Automation.CompletionResult]::new($_[0], $_[0], 'ParameterValue', $_[1])
   }
 }

@@ -45,8 +45,9 @@ ${cases.join('\n')}
           fi ;;`
 }
 
-function argumentsOf({ name, flags, values }: CommandRow, indent: string): string {
-  const first = values.length > 0 ? [`'1: :(${values.join(' ')})'`] : []
+function argumentsOf({ name, flags, values, takesUpstream }: CommandRow, indent: string): string {
+  const known = values.length > 0 ? [`'1: :(${values.join(' ')})'`] : []
+  const first = takesUpstream ? [`'1:upstream:($(gateway ps --quiet 2>/dev/null))'`] : known
   const rest = name === 'wrap' ? [`'*:::command: _normal'`] : []
   return ['_arguments', ...flags.flatMap(flagSpecs), ...first, ...rest].join(` \\\n${indent}  `)
 }

@@ -1,0 +1,28 @@
+import { boolean } from '@oclif/core/flags'
+import { CONTROL_FLAGS, GatewayCommand } from '../gateway-command.ts'
+
+export default class Ps extends GatewayCommand {
+  static override summary = 'Show how a running gateway and its upstreams do.'
+  static override description = [
+    'State, protocol, process, time since its start, restarts, calls under way and waiting, memory of the whole process',
+    'tree (Linux), and what is or was wrong.',
+  ].join(' ')
+  static override examples = ['gateway ps', 'gateway ps --watch', 'gateway ps --json']
+  static override flags = {
+    watch: boolean({ char: 'w', summary: 'Show it again every second.' }),
+    quiet: boolean({ char: 'q', exclusive: ['watch', 'json'], summary: 'Names of the upstreams only.' }),
+    ...CONTROL_FLAGS,
+  }
+
+  async run(): Promise<void> {
+    const { flags } = await this.parse(Ps)
+    const { ps, psLines, watchPs } = await import('../ps.ts')
+    if (flags.watch) return watchPs(flags, this.terminal)
+    const now = await ps(flags, this.terminal)
+    if (flags.json) return this.printJson(now)
+    const lines = flags.quiet
+      ? now.upstreams.map(({ name }) => name)
+      : psLines(now, Date.now(), this.terminal)
+    for (const line of lines) this.terminal.out.line(line)
+  }
+}
