@@ -39,7 +39,7 @@ export class Conversation {
       onTooLong: () =>
         this.#refuse(rpcError(RPC.invalidRequest, `a request has at most ${MAX_REQUEST} bytes`)),
     })
-    const late = setTimeout(() => connection.destroy(), HELLO_MS).unref()
+    const late = setTimeout(() => connection.destroy(), host.helloMs ?? HELLO_MS).unref()
     connection.on('data', chunk => {
       if (!this.#isOver) lines.push(chunk)
       if (this.#hasGreeted) clearTimeout(late)

@@ -18,6 +18,8 @@ const FAREWELL_MS = 500
 export interface ControlHost {
   readonly about: About
   readonly log: Log
+  /** How long an owner may take to say hello. Default 5 s. */
+  readonly helloMs?: number
   control(verb: string, params: JsonObject, options: RequestOptions): Promise<JsonObject>
 }
 
