@@ -1,58 +1,12 @@
 import assert from 'node:assert/strict'
-import { chmod, chown, lstat, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
+import { chmod, chown, lstat, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 import { connectControl } from '../../src/control/client.ts'
 import { livingSockets, ownSocket } from '../../src/control/place.ts'
-import { openControl, type Control, type ControlHost } from '../../src/control/server.ts'
+import { openControl } from '../../src/control/server.ts'
 import { gatewayError } from '../../src/errors.ts'
-import { createLog } from '../../src/util/log.ts'
-
-const skip = process.platform === 'win32' ? 'sockets have no modes there' : false
-const ABOUT = { protocol: 1, name: 'tapgate', version: '0', pid: process.pid }
-const HELLO = '{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":1}}\n'
-
-async function directory(t: TestContext): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'control-'))
-  t.after(() => rm(path, { recursive: true, force: true }))
-  return path
-}
-
-function host(more: Partial<ControlHost> = {}): ControlHost {
-  return {
-    about: ABOUT,
-    log: createLog({ level: 'error', format: 'json', write: () => undefined }),
-    control: async (verb, params) => ({ verb, params }),
-    ...more,
-  }
-}
-
-async function opened(t: TestContext, socket: string, more: Partial<ControlHost> = {}): Promise<Control> {
-  const control = await openControl(socket, host(more), true)
-  t.after(() => control.close())
-  return control
-}
-
-/** A peer that may say anything. */
-function raw(
-  t: TestContext,
-  socket: string,
-): { to: Socket; lines: AsyncIterator<string>; closed: Promise<void> } {
-  const to = connect(socket)
-  to.on('error', () => undefined)
-  t.after(() => to.destroy())
-  const closed = new Promise<void>(resolve => to.once('close', () => resolve()))
-  return { to, lines: createInterface({ input: to })[Symbol.asyncIterator](), closed }
-}
-
-async function next(
-  lines: AsyncIterator<string>,
-): Promise<{ result?: unknown; error?: { message: string } }> {
-  return JSON.parse(String((await lines.next()).value)) as { result?: unknown; error?: { message: string } }
-}
+import { directory, host, leaveStale, opened, skip } from './control-bench.ts'
 
 test(
   'only its user can connect: the socket has mode 0600, its directory 0700, and both are gone or empty after',
@@ -210,106 +164,3 @@ test('a directory that is too long is not used', { skip }, () => {
   const place = { file: '/a', env: undefined, environment: { XDG_RUNTIME_DIR: `/${'long'.repeat(25)}` } }
   assert.ok(Buffer.byteLength(ownSocket(place, 1)) < 100)
 })
-
-test(
-  'garbage, another version, an oversized line and a request before hello end the conversation, and no other',
-  { skip },
-  async t => {
-    const socket = join(await directory(t), 'a.sock')
-    await opened(t, socket)
-    const client = await connectControl(socket)
-    t.after(() => client.close())
-    const wrong = [
-      'GET / HTTP/1.1\r\n',
-      '\u0000\u0001\u0002\n',
-      '{"jsonrpc":"2.0","id":1,"method":"ps"}\n',
-      '{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":99}}\n',
-      `${HELLO}${'x'.repeat(100_000)}`,
-    ]
-
-    for (const text of wrong) {
-      const peer = raw(t, socket)
-      peer.to.write(text)
-      let said = await next(peer.lines)
-      if (text.startsWith(HELLO)) said = await next(peer.lines)
-      assert.ok(said.error, text.slice(0, 20))
-      peer.to.end()
-      await peer.closed
-    }
-    assert.deepEqual(await client.request('ps'), { verb: 'ps', params: {} })
-  },
-)
-
-test('who connects and says nothing is sent away', { skip }, async t => {
-  const socket = join(await directory(t), 'a.sock')
-  await opened(t, socket, { helloMs: 50 })
-  const peer = raw(t, socket)
-  peer.to.resume()
-  const alive = setInterval(() => undefined, 1000)
-
-  await peer.closed
-  clearInterval(alive)
-
-  const client = await connectControl(socket)
-  assert.deepEqual(await client.request('ps'), { verb: 'ps', params: {} })
-  client.close()
-})
-
-test('of a hundred connections those within the bound are served, and room comes back', { skip }, async t => {
-  const socket = join(await directory(t), 'a.sock')
-  await opened(t, socket)
-
-  const settled = await Promise.allSettled(Array.from({ length: 100 }, () => connectControl(socket)))
-  const clients = settled.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []))
-  assert.equal(clients.length, 64)
-  const answers = await Promise.all(clients.map(client => client.request('ps')))
-  assert.equal(answers.length, 64)
-
-  for (const client of clients) client.close()
-  for (;;) {
-    const again = await connectControl(socket).catch(() => undefined)
-    again?.close()
-    if (again !== undefined) break
-  }
-})
-
-test('a slow reader misses news and is told how many', { skip }, async t => {
-  const socket = join(await directory(t), 'a.sock')
-  const text = 'x'.repeat(1000)
-  const release: { tell?: () => void } = {}
-  await opened(t, socket, {
-    control: (_verb, _params, { onNotification }) => {
-      for (let i = 0; i < 5000; i++) onNotification?.({ method: 'log', params: { text } })
-      return new Promise(resolve => {
-        release.tell = () => {
-          onNotification?.({ method: 'log', params: { text: 'last' } })
-          resolve({})
-        }
-      })
-    },
-  })
-  const peer = raw(t, socket)
-  peer.to.write(`${HELLO}{"jsonrpc":"2.0","id":2,"method":"follow"}\n`)
-  let heard = 0
-  let missed = 0
-  for (;;) {
-    const line = JSON.parse(String((await peer.lines.next()).value)) as {
-      id?: number
-      params?: { text: string; missed?: number }
-    }
-    if (line.params !== undefined) heard++
-    missed += line.params?.missed ?? 0
-    if (heard > 500 && peer.to.readableLength === 0) release.tell?.()
-    if (line.id === 2) break
-  }
-  assert.ok(missed > 0 && heard + missed === 5001, `${heard} heard, ${missed} missed`)
-})
-
-/** Leaves what a gateway leaves that was killed. */
-async function leaveStale(socket: string): Promise<void> {
-  const { spawn } = await import('node:child_process')
-  const program = `require('net').createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, 'SIGKILL'))`
-  await mkdir(join(socket, '..'), { recursive: true, mode: 0o700 })
-  const child = spawn(process.execPath, ['-e', program])
-  await new Promise(resolve => child.once('exit', resolve))
-}
