@@ -25,8 +25,12 @@ try {
 // Servers by name: watch them, stop them, start them again.
 const everything = gateway.upstreams.get('everything')
 console.log(everything?.status().state)
+const leave = gateway.on('state', ({ upstream, state }) => console.log(`${upstream} is ${state}`))
 await everything?.restart()
-console.log(everything?.status().state)
+leave()
+// What gateway ps shows, and the other commands do, for programs.
+const { listeners } = await gateway.control('ps')
+console.log(JSON.stringify(listeners))
 // #endregion servers
 
 // #region reload

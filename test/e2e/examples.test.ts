@@ -134,7 +134,9 @@ describe('examples', { concurrency: 4 }, () => {
     })
 
     assert.match(stdout, /The sum of 2 and 40 is 42/)
-    assert.match(stdout, /-32602 Unknown tool: everything__nothing\nready\nready\necho\n$/)
+    const states = ['stopped', 'starting', 'ready'].map(state => `everything is ${state}\n`).join('')
+    assert.ok(stdout.includes(`-32602 Unknown tool: everything__nothing\nready\n${states}`), stdout)
+    assert.match(stdout, /\[\{"name":"main","type":"http","url":"http:[^"]+"\}\]\necho\n$/)
   })
 })
 
