@@ -48,7 +48,7 @@ export interface ConfigChanges {
 
 /** What a gateway tells those who listen to it with `on`. */
 export interface GatewayEvents {
-  /** An upstream became another state. */
+  /** An upstream became another state. After `reloaded` their states may be others too: `upstreams` has them. */
   readonly state: { readonly upstream: string; readonly state: UpstreamState; readonly problem?: string }
   /** Another configuration is in force. */
   readonly reloaded: { readonly source: LoadedConfig; readonly changes: ConfigChanges }

@@ -65,8 +65,8 @@ export class Generations {
   }
 
   /**
-   * An upstream became another state. One that is still to come changes no list yet. False when another one has its
-   * name now, so that nobody else wants to know.
+   * An upstream became another state. One that is still to come, or goes, changes no list. False when the running
+   * generation has another one of its name, so that nobody outside wants to know.
    */
   changed(name: string, state: UpstreamState, upstream: Upstream | undefined): boolean {
     if (holds(this.#current, name, upstream)) {
@@ -75,7 +75,7 @@ export class Generations {
     }
     const owner = [this.#coming, this.#leaving].find(one => one !== undefined && holds(one, name, upstream))
     owner?.graph.hooks.runner('upstreamState')?.(name, state, upstream?.problem)
-    return owner === this.#coming || !this.#current.graph.upstreams.has(name)
+    return owner !== undefined && !this.#current.graph.upstreams.has(name)
   }
 
   /** Builds the next generation, starts what is new in it, swaps, and lets the old one finish. */

@@ -13,9 +13,9 @@ before(async () => {
 })
 
 /** What bash offers for the last word of a command line. */
-async function offered(line: string, cwd: string): Promise<string[]> {
+async function offered(line: string, cwd: string, before = ''): Promise<string[]> {
   const words = line.split(' ')
-  const program = `${script}
+  const program = `${before}${script}
 COMP_WORDS=(${words.map(word => `'${word}'`).join(' ')})
 COMP_CWORD=${words.length - 1}
 _gateway
@@ -41,6 +41,20 @@ test('bash completes files after --config, and nothing after --set', { skip: !ha
   assert.deepEqual(await offered('gateway serve --config own', cwd), ['own gateway.yaml'])
   assert.deepEqual(await offered('gateway serve --set x', cwd), [])
 })
+
+test(
+  'bash completes the upstreams of the running gateway where one is wanted',
+  { skip: !hasBash },
+  async t => {
+    const cwd = await directory(t)
+    const running = `gateway() { [ "$*" = 'ps --quiet' ] && printf 'files\\nweb\\n'; }\n`
+
+    assert.deepEqual(await offered('gateway restart fi', cwd, running), ['files'])
+    assert.deepEqual(await offered('gateway logs w', cwd, running), ['web'])
+    assert.deepEqual(await offered('gateway logs --fol', cwd, running), ['--follow'])
+    assert.deepEqual(await offered('gateway reload w', cwd, running), [])
+  },
+)
 
 for (const [shell, check] of Object.entries({
   bash: ['bash', '-n'],

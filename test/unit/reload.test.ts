@@ -226,6 +226,22 @@ test('a reload that waits for an old generation does not hold up the end', async
   assert.deepEqual(refused, [], 'a stop is no refusal')
 })
 
+test('what starts for a configuration that is refused is no news of those that run', async t => {
+  const web = closeAfter(t, await testUpstream({ tools: { a: () => 'a' } }))
+  const gateway = await served(t, configOf(web))
+  const client = await clientOf(t, gateway, 'legacy')
+  const states: string[] = []
+  gateway.on('state', ({ upstream, state }) => states.push(`${upstream} ${state}`))
+  const taken = Number(new URL(web.url).port)
+
+  const upstreams = { web: { type: 'http', url: web.url, timeout: '7s' } }
+  const listeners = { main: { type: 'http', port: 0 }, more: { type: 'http', port: taken } }
+  await assert.rejects(gateway.reload(configOf(web, { upstreams, listeners })), { code: 'GW_LISTEN' })
+
+  assert.deepEqual(states, [])
+  assert.deepEqual(await heardBy(client), [])
+})
+
 test('without a source, a reload takes what load gives, and says so where there is none', async t => {
   const web = closeAfter(t, await testUpstream({}))
   const load = (): Promise<JsonObject> => Promise.resolve(configOf(web, { lists: { pageSize: 9 } }))
