@@ -77,7 +77,8 @@ export function unusable(socket: string, why: string, cause?: unknown): Error {
   return gatewayError('GW_CONTROL', { socket, why, ...(cause === undefined ? {} : { cause }) })
 }
 
-function isOurs(uid: number): boolean {
-  const own = process.getuid?.()
+/** Whether files of this user are ours. */
+export function isOurs(uid: number): boolean {
+  const own = process.geteuid?.()
   return own === undefined || uid === own
 }

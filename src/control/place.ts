@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { realpathSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { gatewayError } from '../errors.ts'
-import { answers, guardDirectory, removeStale } from './guard.ts'
+import { answers, guardDirectory, isOurs, removeStale } from './guard.ts'
 
 /** What decides where the control socket of a gateway is. */
 export interface Place {
@@ -57,9 +57,9 @@ export async function sweep(socket: string): Promise<void> {
 /** XDG_RUNTIME_DIR is the user's own; in a directory for all, ours has the user in its name. */
 function directoryOf(environment: Place['environment']): string {
   const runtime = environment.XDG_RUNTIME_DIR
-  const user = process.getuid?.() ?? userInfo().username
+  const user = process.geteuid?.() ?? userInfo().username
   const places = [
-    ...(runtime !== undefined && isAbsolute(runtime) ? [join(runtime, 'tapgate')] : []),
+    ...(runtime !== undefined && isOwnDirectory(runtime) ? [join(runtime, 'tapgate')] : []),
     join(tmpdir(), `tapgate-${user}`),
     `/tmp/tapgate-${user}`,
   ]
@@ -67,6 +67,16 @@ function directoryOf(environment: Place['environment']): string {
   if (short === undefined)
     throw gatewayError('GW_CONTROL', { socket: places[0], why: 'its path would be too long' })
   return short
+}
+
+/** After a change of user it may still be the one of the user before. */
+function isOwnDirectory(path: string): boolean {
+  try {
+    const found = statSync(path)
+    return isAbsolute(path) && found.isDirectory() && isOurs(found.uid)
+  } catch {
+    return false
+  }
 }
 
 const KEY_LENGTH = 16

@@ -149,6 +149,20 @@ test('logs shows the last lines, without what could steer a terminal, and follow
   assert.equal(await follow.exit, 0, 'the end of the gateway is the end of its log')
 })
 
+test('ps --watch shows it again and again, and ends with the gateway', { skip }, async t => {
+  const { cwd, serving: served } = await running(t)
+  const watch = serving(t, ['ps', '--watch', '--json'], { cwd, env: { XDG_RUNTIME_DIR: join(cwd, 'run') } })
+  const lines = createInterface({ input: watch.child.stdout })[Symbol.asyncIterator]()
+
+  const seen = [await lines.next(), await lines.next()].map(
+    ({ value }) => JSON.parse(String(value)) as object,
+  )
+  served.child.kill('SIGTERM')
+
+  assert.ok(seen.every(one => 'upstreams' in one))
+  assert.equal(await watch.exit, 4)
+})
+
 test('cache ls and purge ask the plugin that has a cache', { skip }, async t => {
   const { run, json } = await running(t)
 

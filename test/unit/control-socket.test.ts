@@ -160,7 +160,11 @@ test('gateways with one configuration have a socket each, and dead ones are not 
   assert.ok(Buffer.byteLength(one) < 100)
 })
 
-test('a directory that is too long is not used', { skip }, () => {
-  const place = { file: '/a', env: undefined, environment: { XDG_RUNTIME_DIR: `/${'long'.repeat(25)}` } }
-  assert.ok(Buffer.byteLength(ownSocket(place, 1)) < 100)
+test('a directory that is too long, or is none of ours, is not used', { skip }, async t => {
+  const long = join(await directory(t), 'long'.repeat(25))
+  await mkdir(long)
+  for (const runtime of [long, '/nowhere', 'here']) {
+    const socket = ownSocket({ file: '/a', env: undefined, environment: { XDG_RUNTIME_DIR: runtime } }, 1)
+    assert.ok(Buffer.byteLength(socket) < 100 && !socket.startsWith(runtime), socket)
+  }
 })
