@@ -7,6 +7,7 @@ import type { ConfigChanges } from './gateway-api.ts'
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
 import type { ListenerChange, Listeners } from './listeners.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
+import { kindsChangedBy } from './protocol/methods.ts'
 import { changesBetween } from './reload-changes.ts'
 import { parseDuration } from './util/units.ts'
 
@@ -57,9 +58,10 @@ export class Generations {
     return this.#current
   }
 
-  /** What an upstream says of itself, to those who listen to a generation that it is a part of. */
+  /** What an upstream says of itself. Listens of the generation that goes hear of changes until they are ended. */
   says(name: string, notification: Notification, upstream: Upstream | undefined): void {
-    for (const generation of [this.#current, this.#leaving])
+    const leaving = isNews(notification.method) ? this.#leaving : undefined
+    for (const generation of [this.#current, leaving])
       if (generation !== undefined && holds(generation, name, upstream))
         generation.graph.lane.upstreamSays(name, notification)
   }
@@ -184,6 +186,11 @@ export function wanted({ graph }: Generation): Upstream[] {
   return [...graph.upstreams.values()]
     .map(({ upstream }) => upstream)
     .filter(({ state }) => state !== 'stopped')
+}
+
+/** What each generation tells its own listens; all else has one place to go. */
+function isNews(method: string): boolean {
+  return method === 'notifications/resources/updated' || kindsChangedBy(method).length > 0
 }
 
 /** One that is not quite made yet belongs to nobody. */
