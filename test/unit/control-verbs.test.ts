@@ -66,7 +66,14 @@ test(
   'the memory of a local server counts the processes it started',
   { skip: process.platform !== 'linux' },
   async t => {
-    const script = `require('child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' }); process.stdin.on('end', () => process.exit()); require('readline').createInterface({ input: process.stdin }).on('line', line => { const m = JSON.parse(line); if (m.method === 'initialize') console.log(JSON.stringify({ jsonrpc: '2.0', id: m.id, result: { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'x', version: '1' } } })); else if (m.id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id: m.id, error: { code: -32601, message: 'no' } })) })`
+    const script = `
+      const child = require('child_process').spawn(process.execPath, ['-e', 'process.send(1); setInterval(() => {}, 1e6)'],
+        { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+      const hello = { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'x', version: '1' } }
+      const answer = ({ id, method }) => id !== undefined && console.log(JSON.stringify({ jsonrpc: '2.0', id,
+        ...(method === 'initialize' ? { result: hello } : { error: { code: -32601, message: 'no' } }) }))
+      child.once('message', () => require('readline').createInterface({ input: process.stdin })
+        .on('line', line => answer(JSON.parse(line))).on('close', () => process.exit()))`
     const gateway = await createGateway({
       upstreams: { local: { type: 'stdio', command: process.execPath, args: ['-e', script] } },
     })
