@@ -5,7 +5,7 @@ import { checkListeners } from './checks/listeners.ts'
 import { checkNames } from './checks/names.ts'
 import { checkPaths } from './checks/paths.ts'
 import { checkPrefixes } from './checks/prefixes.ts'
-import { checkProcesses } from './checks/processes.ts'
+import { checkPools } from './checks/pools.ts'
 import { checkRoutes } from './checks/routes.ts'
 import type { Report } from './problem.ts'
 
@@ -16,7 +16,7 @@ export function check(config: unknown, isFile: (path: string) => boolean, report
   checkListeners(config, report)
   checkPaths(config, report)
   checkCommands(config, isFile, report)
-  checkProcesses(config, report)
+  checkPools(config, report)
   checkRoutes(config, report)
   checkCache(config, report)
   checkPresence(config, report)

@@ -287,9 +287,13 @@ export interface StdioUpstreamConfig {
    */
   readonly inheritEnv: readonly string[]
   /**
-   * Working directory, relative to the configuration file.
+   * Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.
    */
   readonly cwd: string
+  /**
+   * With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.
+   */
+  readonly projects?: readonly string[]
   /**
    * Longest line (one message) accepted from it.
    */

@@ -15,7 +15,13 @@ export class StdioWire implements Wire {
   readonly #upstream: string
   #process: ServerProcess | undefined
 
-  constructor(spec: StdioUpstreamConfig, context: UpstreamContext, table: ProcessTable, events: WireEvents) {
+  constructor(
+    spec: StdioUpstreamConfig,
+    context: UpstreamContext,
+    table: ProcessTable,
+    events: WireEvents,
+    cwd = path.resolve(context.directory, spec.cwd),
+  ) {
     this.#upstream = context.name
     const { env, refused } = childEnvironment(context.environment, spec.inheritEnv, spec.env)
     if (refused.length > 0)
@@ -27,7 +33,7 @@ export class StdioWire implements Wire {
         command: spec.command,
         args: spec.args,
         env,
-        cwd: path.resolve(context.directory, spec.cwd),
+        cwd,
         maxLine: parseSize(spec.maxLine),
         log: context.log.child({ upstream: context.name, stream: 'stderr' }),
         clock: context.clock,

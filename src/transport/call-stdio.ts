@@ -13,7 +13,7 @@ export const callStdio = definePlugin<undefined>({
     process.on('exit', killAll)
     hooks.createUpstream.for('stdio').tap((spec, context) => {
       if (spec.type !== 'stdio') return undefined
-      return new McpUpstream(spec, context, events => new StdioWire(spec, context, table, events))
+      return new McpUpstream(spec, context, (events, cwd) => new StdioWire(spec, context, table, events, cwd))
     })
     // Upstreams stop after the close hooks, so the last resort stays until their processes are gone.
     hooks.close.tap(() => table.whenEmpty(() => process.off('exit', killAll)))

@@ -1,4 +1,11 @@
-import type { Call, UpstreamConfig, UpstreamContext, UpstreamRuntime, UpstreamState } from '../core/ports.ts'
+import type {
+  Call,
+  Session,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamRuntime,
+  UpstreamState,
+} from '../core/ports.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { parseDuration } from '../util/units.ts'
@@ -6,7 +13,8 @@ import { IdleRest } from './idle-rest.ts'
 import type { Keepers } from './keepers.ts'
 import type { Link } from './link.ts'
 import type { LinkKeeper } from './link-keeper.ts'
-import { LinkPool } from './link-pool.ts'
+import { LinkPool, type LaneOptions } from './link-pool.ts'
+import { Projects } from './projects.ts'
 import { Replicas } from './replicas.ts'
 
 /** Links beside the main one, unless the configuration says otherwise. */
@@ -35,6 +43,7 @@ export class Fleet {
   readonly #replicas: Replicas | undefined
   readonly #pool: LinkPool
   readonly #idle: IdleRest | undefined
+  readonly #projects: Projects | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
   /** Restarts of keepers that are gone. */
   #restarts = 0
@@ -44,6 +53,7 @@ export class Fleet {
     this.#host = host
     const { spec, context } = host
     const { replicas, min, max, idleMs } = sizesOf(spec)
+    this.#projects = isPerProject(spec) ? new Projects(context, allowedIn(spec)) : undefined
     const all = Array.from({ length: replicas }, () => this.#makeMain())
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
@@ -58,7 +68,7 @@ export class Fleet {
       get main() {
         return main()
       },
-      keeper: (capabilities, waits) => this.#makeAnother(capabilities, waits),
+      keeper: (capabilities, also) => this.#makeAnother(capabilities, also),
     })
     const rest = (): void => this.#rest(`it was not called for ${String(spec.idle)}`)
     const restful = { idleSince: () => this.#idleSince(), rest }
@@ -68,13 +78,20 @@ export class Fleet {
   /** The link that a call takes, where it is up already. */
   now(call: Call): Link | undefined {
     const main = this.main.link
-    return main === undefined ? undefined : this.#keeperFor(call, main).link
+    if (main === undefined) return undefined
+    if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#keeperFor(call, main).link
+    const project = this.#projects.known(call.exchange.session)
+    return project === undefined ? undefined : this.#pool.keeperFor(call, main, project).link
   }
 
   /** The same, once it is up; undefined when the client did not wait. */
   async soon(call: Call): Promise<Link | undefined> {
     const main = await this.main.readyFor(call)
-    return main === undefined ? undefined : this.#keeperFor(call, main).readyFor(call)
+    if (main === undefined) return undefined
+    if (this.#projects === undefined || OF_MAIN.has(call.method))
+      return this.#keeperFor(call, main).readyFor(call)
+    const project = await this.#projects.of(call)
+    return this.#pool.keeperFor(call, main, project).readyFor(call)
   }
 
   links(): Link[] {
@@ -118,8 +135,9 @@ export class Fleet {
     for (const keeper of this.#mains()) if (keeper.link !== undefined) keeper.replace(keeper.link, why)
   }
 
-  get pool(): Pick<LinkPool, 'sessionEnded'> {
-    return this.#pool
+  sessionEnded(session: Session): void {
+    this.#pool.sessionEnded(session)
+    this.#projects?.sessionEnded(session)
   }
 
   #keeperFor(call: Call, main: Link): LinkKeeper {
@@ -139,6 +157,7 @@ export class Fleet {
   #makeMain(): LinkKeeper {
     return this.#host.keepers.make({
       capabilities: ALL,
+      cwd: this.#projects?.home,
       retries: () => true,
       changed: (keeper, state, link) => {
         this.#note(keeper, state)
@@ -153,9 +172,10 @@ export class Fleet {
   }
 
   /** A link beside the main one. Whether the server can be reached at all is still the main one's business. */
-  #makeAnother(capabilities: JsonObject, waits?: (keeper: LinkKeeper) => boolean): LinkKeeper {
+  #makeAnother(capabilities: JsonObject, { cwd, waits }: LaneOptions = {}): LinkKeeper {
     const another: LinkKeeper = this.#host.keepers.make({
       capabilities,
+      cwd,
       retries: () => waits?.(another) === true,
       changed: (keeper, state, link) => {
         this.#note(keeper, state)
@@ -250,9 +270,19 @@ function sizesOf(spec: UpstreamConfig): Sizes {
   const idleMs = spec.idle === undefined ? undefined : parseDuration(spec.idle)
   if (spec.type !== 'stdio') return { replicas: 1, min: 0, max: MAX_LINKS, idleMs }
   const { min, max } = spec.pool ?? { min: 0, max: MAX_LINKS }
+  // Where a process is to run is not known ahead.
+  if (isPerProject(spec)) return { replicas: 1, min: 0, max, idleMs }
   return spec.isolation === 'shared'
     ? { replicas: spec.replicas, min: 0, max, idleMs }
     : { replicas: 1, min, max, idleMs }
+}
+
+function isPerProject(spec: UpstreamConfig): boolean {
+  return spec.type === 'stdio' && spec.cwd === 'project'
+}
+
+function allowedIn(spec: UpstreamConfig): readonly string[] | undefined {
+  return spec.type === 'stdio' ? spec.projects : undefined
 }
 
 /** What belongs to the main link, or is the same everywhere and better asked of one. */

@@ -11,8 +11,8 @@ import { LinkKeeper } from './link-keeper.ts'
 import { changesOf } from './watch.ts'
 import type { Wire, WireEvents } from './wire.ts'
 
-/** Opens what carries a link. */
-export type Connect = (events: WireEvents) => Wire
+/** Opens what carries a link; a process runs in `cwd`, where that is given. */
+export type Connect = (events: WireEvents, cwd: string | undefined) => Wire
 
 const PROBE_MS = 5000
 
@@ -20,6 +20,8 @@ const PROBE_MS = 5000
 export interface Keeping {
   /** What the clients of this link can be asked for, as `initialize` says it. */
   readonly capabilities: JsonObject
+  /** Where a process runs; undefined for where its spec says. */
+  readonly cwd: string | undefined
   retries(): boolean
   changed(keeper: LinkKeeper, state: UpstreamState, link: Link | undefined): void
   lost(keeper: LinkKeeper, link: Link, why: string): void
@@ -42,13 +44,13 @@ export class Keepers {
     this.drops = new Drops(context.log)
   }
 
-  make({ capabilities, retries, changed, lost }: Keeping): LinkKeeper {
+  make({ capabilities, cwd, retries, changed, lost }: Keeping): LinkKeeper {
     const { name, log, clock, gateway, room } = this.#context
     const { startupTimeout, maxLifetime, era, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
     const probeMs = Math.min(PROBE_MS, startupMs / 3)
     const known = { upstream: name, era, memory: this.memory, gateway, clock, probeMs }
-    const open = (): Link => new Link(host, this.#connect)
+    const open = (): Link => new Link(host, events => this.#connect(events, cwd))
     const keeper: LinkKeeper = new LinkKeeper({
       name,
       log,

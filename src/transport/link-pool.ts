@@ -24,8 +24,15 @@ export interface PoolHost {
   readonly idleMs: number
   /** The link of the upstream itself, for lists and for all who need none of their own. */
   readonly main: LinkKeeper
-  /** Makes the keeper of another link, for clients that can be asked for this; it tries again by itself while it `waits`. */
-  keeper(capabilities: JsonObject, waits?: (keeper: LinkKeeper) => boolean): LinkKeeper
+  /** Makes the keeper of another link, for clients that can be asked for this. */
+  keeper(capabilities: JsonObject, also?: LaneOptions): LinkKeeper
+}
+
+export interface LaneOptions {
+  /** Where its process runs. */
+  readonly cwd?: string | undefined
+  /** Whether it still waits for its owner; it tries again by itself that long. */
+  readonly waits?: (keeper: LinkKeeper) => boolean
 }
 
 interface Lane {
@@ -53,17 +60,22 @@ export class LinkPool {
 
   constructor(host: PoolHost) {
     this.#host = host
-    this.#warm = new WarmLinks(host.min, waits => host.keeper(ALL, waits))
+    this.#warm = new WarmLinks(host.min, waits => host.keeper(ALL, { waits }))
   }
 
   /** Whose link a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
-  keeperFor({ method, exchange }: Call, main: Link): LinkKeeper {
-    if (this.#isShared(main) || METHODS.get(method)?.to === 'list' || OWN.has(method)) return this.#host.main
-    const { fingerprint, capabilities } = this.#declares(exchange.session.client, main)
-    const key = `${this.#owner(exchange.session)}\n${fingerprint}`
-    return (
-      (this.#lanes.get(key) ?? this.#open(key, capabilities, exchange.session))?.keeper ?? this.#host.main
+  keeperFor({ method, exchange }: Call, main: Link, project?: string): LinkKeeper {
+    if (
+      (project === undefined && this.#isShared(main)) ||
+      METHODS.get(method)?.to === 'list' ||
+      OWN.has(method)
     )
+      return this.#host.main
+    const { fingerprint, capabilities } = this.#declares(exchange.session.client, main)
+    const owner = this.#owner(exchange.session)
+    const key = project === undefined ? `${owner}\n${fingerprint}` : JSON.stringify([owner, project])
+    const lane = this.#lanes.get(key) ?? this.#open(key, capabilities, exchange.session, project)
+    return lane?.keeper ?? this.#host.main
   }
 
   /** All links beside the main one that are up. */
@@ -136,7 +148,7 @@ export class LinkPool {
    * process that was started ahead did not know for whom.
    */
   #declares(client: ClientSide, main: Link): Declared {
-    if (!main.wire.streams && (this.#host.isolation === 'principal' || this.#host.min > 0))
+    if (!main.wire.streams && (this.#host.isolation !== 'session' || this.#host.min > 0))
       return { version: '', fingerprint: EVERYTHING, capabilities: ALL }
     const known = this.#declared.get(client.capabilities)
     if (known?.version === client.version) return known
@@ -150,12 +162,12 @@ export class LinkPool {
     return this.#host.max - this.#lanes.size - this.#leaving.size - this.#warm.size
   }
 
-  #open(key: string, capabilities: JsonObject, session: Session): Lane | undefined {
+  #open(key: string, capabilities: JsonObject, session: Session, cwd?: string): Lane | undefined {
     const { isolation, clock, idleMs } = this.#host
-    if (isolation === 'shared' && this.#lanes.size >= MAX_SHARED) return undefined
+    if (isolation === 'shared' && cwd === undefined && this.#lanes.size >= MAX_SHARED) return undefined
     const lane: Lane = {
       key,
-      keeper: this.#warm.take() ?? this.#fresh(capabilities),
+      keeper: this.#warm.take() ?? this.#fresh(capabilities, cwd),
       session: isolation === 'session' ? session.id : undefined,
       openedAt: clock.now(),
       takeBackCheck: () => undefined,
@@ -166,9 +178,9 @@ export class LinkPool {
     return lane
   }
 
-  #fresh(capabilities: JsonObject): LinkKeeper {
+  #fresh(capabilities: JsonObject, cwd: string | undefined): LinkKeeper {
     const { name, max, keeper } = this.#host
-    if (this.#room() > 0 || this.makeRoom()) return keeper(capabilities)
+    if (this.#room() > 0 || this.makeRoom()) return keeper(capabilities, { cwd })
     const why = `${max} clients have connections of their own to it already`
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
   }

@@ -85,7 +85,7 @@ export class McpUpstream implements Upstream {
   }
 
   sessionEnded(session: Session): void {
-    this.#fleet.pool.sessionEnded(session)
+    this.#fleet.sessionEnded(session)
     this.#wishes.forget(session, this.#fleet.links())
   }
 

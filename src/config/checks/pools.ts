@@ -3,10 +3,11 @@ import { pointerTo } from '../../util/pointer.ts'
 import type { Report } from '../problem.ts'
 
 /** How many processes a server has, and who shares them, must fit together. */
-export function checkProcesses(config: unknown, report: Report): void {
+export function checkPools(config: unknown, report: Report): void {
   const upstreams = mapAt(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
-    const isShared = (valueAt(upstreams, name, 'isolation') ?? 'shared') === 'shared'
+    const isPerProject = valueAt(upstreams, name, 'cwd') === 'project'
+    const isShared = !isPerProject && (valueAt(upstreams, name, 'isolation') ?? 'shared') === 'shared'
     const pointer = pointerTo('/upstreams', name)
     if (isShared) checkPool(valueAt(upstreams, name, 'pool'), pointer, report)
     else checkReplicas(valueAt(upstreams, name, 'replicas'), pointer, report)
@@ -28,8 +29,8 @@ function checkReplicas(replicas: unknown, pointer: string, report: Report): void
   report({
     pointer: `${pointer}/replicas`,
     message:
-      'replicas share the calls of everybody, and here each session or caller has a process of its own',
-    hint: 'leave out isolation, or use pool',
+      'replicas share the calls of everybody, and here there are processes for each session, caller or project',
+    hint: 'leave out isolation and cwd: project, or use pool',
   })
 }
 
