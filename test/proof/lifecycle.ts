@@ -101,6 +101,12 @@ async function restsUnderLoad(): Promise<void> {
   say('resting: processes left', left, left === 0)
 }
 
+/** Any replica, while another one is up: then there is no excuse for a call that is not under way on it to fail. */
+function victimAmong({ runtime }: Upstream): number | undefined {
+  const all = (runtime?.instances ?? []).flatMap(({ pid }) => pid ?? [])
+  return all.length < 2 ? undefined : all[Math.floor(Math.random() * all.length)]
+}
+
 /** Time runs faster here, so that a minute in good health takes no minute. */
 async function replicasKilled(): Promise<void> {
   const file = path.join(folder, 'replicas')
@@ -120,8 +126,7 @@ async function replicasKilled(): Promise<void> {
   )
   while (kills < 200) {
     await pause(90)
-    const all = (upstream.runtime?.instances ?? []).flatMap(({ pid }) => pid ?? [])
-    const victim = all[Math.floor(Math.random() * all.length)]
+    const victim = victimAmong(upstream)
     if (victim === undefined) continue
     process.kill(victim, 'SIGKILL')
     kills++
@@ -201,6 +206,9 @@ async function bounded(): Promise<void> {
   context.after(() => gateway.close())
   await gateway.start()
   await gateway.settled()
+  const handles = [...gateway.upstreams.values()]
+  const isSettled = (): boolean => handles.every(one => ['ready', 'idle'].includes(one.status().state))
+  await until(isSettled, 'all have been up once', 30_000)
   const notes = notesIn(file)
   let starting = 0
   let mostStarting = 0
@@ -209,12 +217,12 @@ async function bounded(): Promise<void> {
     if (what === 'initialized') starting--
   }
   const alive = notes.filter(({ what, pid }) => what === 'spawned' && isAlive(pid)).length
-  const states = [...gateway.upstreams.values()].map(upstream => upstream.status().state)
+  const states = handles.map(upstream => upstream.status().state)
   say('24 servers, room for 16: most starting at a time', mostStarting, mostStarting <= 4)
   say('24 servers, room for 16: processes alive', alive, alive <= 16)
   say(
-    '24 servers, room for 16: ready / resting / failed',
-    ['ready', 'idle', 'failed'].map(state => states.filter(one => one === state).length).join(' / '),
+    '24 servers, room for 16: ready / resting',
+    ['ready', 'idle'].map(state => states.filter(one => one === state).length).join(' / '),
   )
 }
 
