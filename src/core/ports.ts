@@ -194,7 +194,7 @@ export interface UpstreamStatus {
   readonly server?: { readonly name: string; readonly version: string }
   /** How often it sent what could not be given to anybody, by what it was; absent when it never did. */
   readonly dropped?: Readonly<Record<string, number>>
-  /** What is known of its processes or connections and its load; absent where nothing runs. */
+  /** What is known of its processes or connections and its load; absent where that is not known. */
   readonly runtime?: UpstreamRuntime
   /** How many things of each kind it offers, once listed. */
   readonly offers?: Readonly<Partial<Record<Kind, number>>>

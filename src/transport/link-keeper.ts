@@ -84,8 +84,9 @@ export class LinkKeeper {
 
   /** Ends the link until somebody needs one again. */
   rest(why: string): void {
+    if (this.#starting !== undefined || (this.state !== 'ready' && this.state !== 'failed')) return
     const { link } = this
-    if (link === undefined || this.#starting !== undefined) return
+    this.#takeBackRetry?.()
     this.#takeBackRenewal?.()
     this.link = undefined
     this.#become('idle', undefined)

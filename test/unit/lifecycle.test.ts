@@ -65,6 +65,24 @@ describe('a server with an idle time', { concurrency: 4 }, () => {
     await until(() => upstream.state === 'idle', 'it rests')
   })
 
+  it('rests with all its replicas, one that has failed included', async t => {
+    const { file, args } = switched(t)
+    const spec = stdioSpec(args, { replicas: 2, era: 'legacy', idle: '200ms' })
+    const { upstream, logs } = await bench(t, spec)
+    await upstream.start()
+    await until(() => upstream.runtime?.instances.length === 2, 'both are up')
+    writeFileSync(file, '')
+    const other = upstream.runtime?.instances.find(({ pid }) => pid !== upstream.pid)?.pid
+    process.kill(other ?? assert.fail(), 'SIGKILL')
+    await until(() => logs.some(({ message }) => message === 'a replica is not available'), 'it has failed')
+
+    await until(() => upstream.state === 'idle', 'it rests')
+    rmSync(file)
+    await new Promise(resolve => setTimeout(resolve, 700))
+
+    assert.equal(upstream.runtime?.instances.length, 0)
+  })
+
   it('loses no call when it ends as calls come', async t => {
     const { upstream, states } = await bench(t, keeping({ idle: '10ms' }))
 
