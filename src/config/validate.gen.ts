@@ -3,13 +3,14 @@
 
 export const validate = validate10;
 export default validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"processes":{"$ref":"#/$defs/ProcessesConfig","default":{}},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"cache":{"description":"How long lists are kept in memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take before the client gets an error.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.","enum":["omit","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"start":{"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]},"idle":{"description":"After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.","$ref":"#/$defs/duration","examples":["10m"]},"maxLifetime":{"description":"How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.","$ref":"#/$defs/duration","examples":["24h"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ProcessesConfig":{"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"idle":{"description":"How long an unused session is kept.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"PoolConfig":{"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"CacheConfig":{"description":"How long answers are kept.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept when the server does not announce changes.","$ref":"#/$defs/duration","default":"5m","examples":["1h"]}},"examples":[{"lists":"5m"}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"control":{"$ref":"#/$defs/ControlConfig","default":{}},"processes":{"$ref":"#/$defs/ProcessesConfig","default":{}},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"start":{"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]},"idle":{"description":"After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.","$ref":"#/$defs/duration","examples":["10m"]},"maxLifetime":{"description":"How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.","$ref":"#/$defs/duration","examples":["24h"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ControlConfig":{"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]},"ProcessesConfig":{"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"PoolConfig":{"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
 const schema12 = {"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]};
 const schema13 = {"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]};
-const schema18 = {"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]};
-const schema19 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
+const schema19 = {"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]};
+const schema20 = {"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]};
+const schema21 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
 const func2 = Object.prototype.hasOwnProperty;
-const schema14 = {"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]}},"examples":[{"pageSize":100,"grace":"2s"}]};
+const schema14 = {"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]};
 const schema15 = {"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]};
 const pattern0 = new RegExp("^\\d{1,12}(ms|s|m|h|d)$", "u");
 
@@ -23,8 +24,11 @@ data.pageSize = 1000;
 if(data.grace === undefined){
 data.grace = "10s";
 }
+if(data.wait === undefined){
+data.wait = "1s";
+}
 for(const key0 in data){
-if(!((key0 === "pageSize") || (key0 === "grace"))){
+if(!(((key0 === "pageSize") || (key0 === "grace")) || (key0 === "wait"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema14,data};
 if(vErrors === null){
 vErrors = [err0];
@@ -103,9 +107,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-}
-else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema14.type,parentSchema:schema14,data};
+let data2 = data.wait;
+if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
+const err7 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -114,11 +118,46 @@ vErrors.push(err7);
 }
 errors++;
 }
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err8 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(typeof data2 === "string"){
+if(!pattern0.test(data2)){
+const err9 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema14.type,parentSchema:schema14,data};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
 validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema16 = {"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]};
+const schema17 = {"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]};
 
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -129,7 +168,7 @@ data.grace = "10s";
 }
 for(const key0 in data){
 if(!(key0 === "grace")){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema16,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema17,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -176,7 +215,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema16.type,parentSchema:schema16,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -189,15 +228,15 @@ validate13.errors = vErrors;
 return errors === 0;
 }
 
-const schema20 = {"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]};
-const schema27 = {"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]};
-const schema21 = {"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]};
-const schema22 = {"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]};
-const schema23 = {"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]};
-const pattern3 = new RegExp("^/[^\\s?#]*$", "u");
-const schema24 = {"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"idle":{"description":"How long an unused session is kept.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]};
-const schema25 = {"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]};
-const pattern7 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
+const schema22 = {"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]};
+const schema29 = {"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]};
+const schema23 = {"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]};
+const schema24 = {"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]};
+const schema25 = {"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]};
+const pattern4 = new RegExp("^/[^\\s?#]*$", "u");
+const schema26 = {"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]};
+const schema27 = {"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]};
+const pattern8 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -209,6 +248,9 @@ data.body = "4MiB";
 if(data.sessions === undefined){
 data.sessions = 10000;
 }
+if(data.sessionsPerPrincipal === undefined){
+data.sessionsPerPrincipal = 100;
+}
 if(data.idle === undefined){
 data.idle = "30m";
 }
@@ -216,8 +258,8 @@ if(data.connections === undefined){
 data.connections = 1024;
 }
 for(const key0 in data){
-if(!((((key0 === "body") || (key0 === "sessions")) || (key0 === "idle")) || (key0 === "connections"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema24,data};
+if(!(((((key0 === "body") || (key0 === "sessions")) || (key0 === "sessionsPerPrincipal")) || (key0 === "idle")) || (key0 === "connections"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema26,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -229,7 +271,7 @@ errors++;
 }
 let data0 = data.body;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema25.type},message:"must be string,integer",schema:schema25.type,parentSchema:schema25,data:data0};
+const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -240,7 +282,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema25,data:data0};
+const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -251,8 +293,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern7.test(data0)){
-const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema25,data:data0};
+if(!pattern8.test(data0)){
+const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -264,7 +306,7 @@ errors++;
 }
 let data1 = data.sessions;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema24.properties.sessions.type,parentSchema:schema24.properties.sessions,data:data1};
+const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema26.properties.sessions.type,parentSchema:schema26.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -275,7 +317,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema24.properties.sessions,data:data1};
+const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema26.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -285,9 +327,9 @@ vErrors.push(err5);
 errors++;
 }
 }
-let data2 = data.idle;
-if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err6 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+let data2 = data.sessionsPerPrincipal;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema26.properties.sessionsPerPrincipal.type,parentSchema:schema26.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -297,8 +339,8 @@ vErrors.push(err6);
 errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 0 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+if(data2 < 1 || isNaN(data2)){
+const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema26.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -308,9 +350,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(typeof data2 === "string"){
-if(!pattern0.test(data2)){
-const err8 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+let data3 = data.idle;
+if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
+const err8 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -319,10 +361,9 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-let data3 = data.connections;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err9 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema24.properties.connections.type,parentSchema:schema24.properties.connections,data:data3};
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err9 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -331,9 +372,10 @@ vErrors.push(err9);
 }
 errors++;
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 1 || isNaN(data3)){
-const err10 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema24.properties.connections,data:data3};
+}
+if(typeof data3 === "string"){
+if(!pattern0.test(data3)){
+const err10 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -343,14 +385,37 @@ vErrors.push(err10);
 errors++;
 }
 }
-}
-else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data};
+let data4 = data.connections;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema26.properties.connections.type,parentSchema:schema26.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 1 || isNaN(data4)){
+const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema26.properties.connections,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -391,7 +456,7 @@ if(data.limits === undefined){
 data.limits = {};
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema21.required,parentSchema:schema21,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema23.required,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -401,8 +466,8 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema21.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema21,data};
+if(!(func2.call(schema23.properties, key0))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -415,7 +480,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.type.type,parentSchema:schema21.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.type.type,parentSchema:schema23.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -425,7 +490,7 @@ vErrors.push(err2);
 errors++;
 }
 if("http" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema21.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema23.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -438,7 +503,7 @@ errors++;
 let data1 = data.host;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema21.properties.host,data:data1};
+const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema23.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -449,7 +514,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.host.type,parentSchema:schema21.properties.host,data:data1};
+const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.host.type,parentSchema:schema23.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -460,7 +525,7 @@ errors++;
 }
 let data2 = data.port;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema21.properties.port.type,parentSchema:schema21.properties.port,data:data2};
+const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema23.properties.port.type,parentSchema:schema23.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -471,7 +536,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 65535 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535",schema:65535,parentSchema:schema21.properties.port,data:data2};
+const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535",schema:65535,parentSchema:schema23.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -481,7 +546,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema21.properties.port,data:data2};
+const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema23.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -493,8 +558,8 @@ errors++;
 }
 let data3 = data.path;
 if(typeof data3 === "string"){
-if(!pattern3.test(data3)){
-const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema21.properties.path,data:data3};
+if(!pattern4.test(data3)){
+const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema23.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -505,7 +570,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.path.type,parentSchema:schema21.properties.path,data:data3};
+const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.path.type,parentSchema:schema23.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -521,7 +586,7 @@ for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err11 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema21.properties.allowedHosts.items,data:data5};
+const err11 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema23.properties.allowedHosts.items,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -532,7 +597,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.allowedHosts.items.type,parentSchema:schema21.properties.allowedHosts.items,data:data5};
+const err12 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.allowedHosts.items.type,parentSchema:schema23.properties.allowedHosts.items,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -544,7 +609,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema21.properties.allowedHosts.type,parentSchema:schema21.properties.allowedHosts,data:data4};
+const err13 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema23.properties.allowedHosts.type,parentSchema:schema23.properties.allowedHosts,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -560,7 +625,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err14 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema21.properties.allowedOrigins.items,data:data7};
+const err14 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema23.properties.allowedOrigins.items,data:data7};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -571,7 +636,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.allowedOrigins.items.type,parentSchema:schema21.properties.allowedOrigins.items,data:data7};
+const err15 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.allowedOrigins.items.type,parentSchema:schema23.properties.allowedOrigins.items,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -583,7 +648,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema21.properties.allowedOrigins.type,parentSchema:schema21.properties.allowedOrigins,data:data6};
+const err16 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema23.properties.allowedOrigins.type,parentSchema:schema23.properties.allowedOrigins,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -594,7 +659,7 @@ errors++;
 }
 let data8 = data.exposeWithoutAuth;
 if(typeof data8 !== "boolean"){
-const err17 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema21.properties.exposeWithoutAuth.type,parentSchema:schema21.properties.exposeWithoutAuth,data:data8};
+const err17 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema23.properties.exposeWithoutAuth.type,parentSchema:schema23.properties.exposeWithoutAuth,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -605,7 +670,7 @@ errors++;
 }
 let data9 = data.sse;
 if((!(data9 && typeof data9 == "object" && !Array.isArray(data9))) && (typeof data9 !== "boolean")){
-const err18 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema21.properties.sse.type},message:"must be object,boolean",schema:schema21.properties.sse.type,parentSchema:schema21.properties.sse,data:data9};
+const err18 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema23.properties.sse.type},message:"must be object,boolean",schema:schema23.properties.sse.type,parentSchema:schema23.properties.sse,data:data9};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -649,7 +714,7 @@ data9.messages = "/messages";
 }
 for(const key1 in data9){
 if(!((key1 === "path") || (key1 === "messages"))){
-const err20 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema22,data:data9};
+const err20 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema24,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -661,8 +726,8 @@ errors++;
 }
 let data10 = data9.path;
 if(typeof data10 === "string"){
-if(!pattern3.test(data10)){
-const err21 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema22.properties.path,data:data10};
+if(!pattern4.test(data10)){
+const err21 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema24.properties.path,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -673,7 +738,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.path.type,parentSchema:schema22.properties.path,data:data10};
+const err22 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.path.type,parentSchema:schema24.properties.path,data:data10};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -684,8 +749,8 @@ errors++;
 }
 let data11 = data9.messages;
 if(typeof data11 === "string"){
-if(!pattern3.test(data11)){
-const err23 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema22.properties.messages,data:data11};
+if(!pattern4.test(data11)){
+const err23 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema24.properties.messages,data:data11};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -696,7 +761,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.messages.type,parentSchema:schema22.properties.messages,data:data11};
+const err24 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.messages.type,parentSchema:schema24.properties.messages,data:data11};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -707,7 +772,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data:data9};
+const err25 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -723,7 +788,7 @@ ifClause0 = "then";
 else {
 const _errs33 = errors;
 if(false !== data9){
-const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema21.properties.sse.else,data:data9};
+const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema23.properties.sse.else,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -737,7 +802,7 @@ valid5 = _valid0;
 ifClause0 = "else";
 }
 if(!valid5){
-const err27 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema21.properties.sse.if,parentSchema:schema21.properties.sse,data:data9};
+const err27 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema23.properties.sse.if,parentSchema:schema23.properties.sse,data:data9};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -748,7 +813,7 @@ errors++;
 }
 let data12 = data.ws;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "boolean")){
-const err28 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema21.properties.ws.type},message:"must be object,boolean",schema:schema21.properties.ws.type,parentSchema:schema21.properties.ws,data:data12};
+const err28 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema23.properties.ws.type},message:"must be object,boolean",schema:schema23.properties.ws.type,parentSchema:schema23.properties.ws,data:data12};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -789,7 +854,7 @@ data12.path = "/ws";
 }
 for(const key2 in data12){
 if(!(key2 === "path")){
-const err30 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema23,data:data12};
+const err30 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema25,data:data12};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -801,8 +866,8 @@ errors++;
 }
 let data13 = data12.path;
 if(typeof data13 === "string"){
-if(!pattern3.test(data13)){
-const err31 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema23.properties.path,data:data13};
+if(!pattern4.test(data13)){
+const err31 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema25.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -813,7 +878,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.path.type,parentSchema:schema23.properties.path,data:data13};
+const err32 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.path.type,parentSchema:schema25.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -824,7 +889,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data:data12};
+const err33 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -840,7 +905,7 @@ ifClause1 = "then";
 else {
 const _errs45 = errors;
 if(false !== data12){
-const err34 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema21.properties.ws.else,data:data12};
+const err34 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema23.properties.ws.else,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -854,7 +919,7 @@ valid8 = _valid1;
 ifClause1 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema21.properties.ws.if,parentSchema:schema21.properties.ws,data:data12};
+const err35 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema23.properties.ws.if,parentSchema:schema23.properties.ws,data:data12};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -869,7 +934,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err36 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data};
+const err36 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -888,7 +953,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema20.required,parentSchema:schema20,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema22.required,parentSchema:schema22,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -908,7 +973,7 @@ errors = vErrors.length;
 else if(tag0 === "stdio"){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err1 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema27.required,parentSchema:schema27,data};
+const err1 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema29.required,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -919,7 +984,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "type")){
-const err2 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema27,data};
+const err2 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -932,7 +997,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.type.type,parentSchema:schema27.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.type.type,parentSchema:schema29.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -942,7 +1007,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema27.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema29.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -954,7 +1019,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data};
+const err5 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -965,7 +1030,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema20.discriminator,parentSchema:schema20,data};
+const err6 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema22.discriminator,parentSchema:schema22,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -976,7 +1041,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema20.discriminator,parentSchema:schema20,data};
+const err7 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema22.discriminator,parentSchema:schema22,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -987,7 +1052,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema20.type,parentSchema:schema20,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1000,29 +1065,1549 @@ validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema29 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
-const schema30 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
-const schema32 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
-const schema33 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
-const schema36 = {"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.","enum":["omit","fail"],"type":"string","examples":["fail"]};
-const schema37 = {"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]};
-const schema38 = {"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]};
-const schema39 = {"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]};
-const schema42 = {"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]};
-const pattern11 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
-const schema43 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
-const schema44 = {"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]};
-const schema46 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
-const schema47 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
-const pattern16 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
+const schema31 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
+const schema32 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
+const schema34 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
+const schema35 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
+const schema49 = {"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]};
+const schema50 = {"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]};
+const schema51 = {"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]};
+const schema69 = {"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]};
+const schema72 = {"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]};
+const pattern12 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
+const schema38 = {"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]};
 
 function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.concurrency === undefined){
+data.concurrency = 200;
+}
+if(data.queue === undefined){
+data.queue = 1024;
+}
+if(data.queueTimeout === undefined){
+data.queueTimeout = 0;
+}
+for(const key0 in data){
+if(!(((key0 === "concurrency") || (key0 === "queue")) || (key0 === "queueTimeout"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema38,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.concurrency;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema38.properties.concurrency.type,parentSchema:schema38.properties.concurrency,data:data0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 10000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema38.properties.concurrency,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 0 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema38.properties.concurrency,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.queue;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema38.properties.queue.type,parentSchema:schema38.properties.queue,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100000 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema38.properties.queue,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 0 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema38.properties.queue,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.queueTimeout;
+if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
+const err7 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err8 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(typeof data2 === "string"){
+if(!pattern0.test(data2)){
+const err9 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+validate23.errors = vErrors;
+return errors === 0;
+}
+
+const schema40 = {"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]};
+const schema41 = {"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]};
+
+function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.failures === undefined){
+data.failures = 5;
+}
+if(data.latency === undefined){
+data.latency = 0;
+}
+if(data.share === undefined){
+data.share = 0.5;
+}
+if(data.window === undefined){
+data.window = "30s";
+}
+if(data.calls === undefined){
+data.calls = 10;
+}
+if(data.open === undefined){
+data.open = "30s";
+}
+for(const key0 in data){
+if(!((((((key0 === "failures") || (key0 === "latency")) || (key0 === "share")) || (key0 === "window")) || (key0 === "calls")) || (key0 === "open"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema41,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.failures;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema41.properties.failures.type,parentSchema:schema41.properties.failures,data:data0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 1 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema41.properties.failures,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+let data1 = data.latency;
+if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
+const err3 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(typeof data1 === "string"){
+if(!pattern0.test(data1)){
+const err5 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+let data2 = data.share;
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 > 1 || isNaN(data2)){
+const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema41.properties.share,data:data2};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(data2 <= 0 || isNaN(data2)){
+const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema41.properties.share,data:data2};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema41.properties.share.type,parentSchema:schema41.properties.share,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+let data3 = data.window;
+if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
+const err9 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err10 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(typeof data3 === "string"){
+if(!pattern0.test(data3)){
+const err11 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+let data4 = data.calls;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema41.properties.calls.type,parentSchema:schema41.properties.calls,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 1 || isNaN(data4)){
+const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema41.properties.calls,data:data4};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+let data5 = data.open;
+if((typeof data5 !== "string") && (!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))))){
+const err14 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data5};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 0 || isNaN(data5)){
+const err15 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data5};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+if(typeof data5 === "string"){
+if(!pattern0.test(data5)){
+const err16 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data5};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+else {
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+validate26.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema40.type},message:"must be object,boolean",schema:schema40.type,parentSchema:schema40,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+const _errs1 = errors;
+let valid0 = true;
+const _errs2 = errors;
+if(!(data && typeof data == "object" && !Array.isArray(data))){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+var _valid0 = _errs2 === errors;
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs4 = errors;
+if(!(validate26(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs4 === errors;
+valid0 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs5 = errors;
+if(false !== data){
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema40.else,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+var _valid0 = _errs5 === errors;
+valid0 = _valid0;
+ifClause0 = "else";
+}
+if(!valid0){
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema40.if,parentSchema:schema40,data};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate25.errors = vErrors;
+return errors === 0;
+}
+
+const schema45 = {"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]};
+const schema46 = {"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]};
+const schema48 = {"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]};
+
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.attempts === undefined){
+data.attempts = 2;
+}
+if(data.backoff === undefined){
+data.backoff = "100ms";
+}
+if(data.tools === undefined){
+data.tools = [];
+}
+for(const key0 in data){
+if(!(((key0 === "attempts") || (key0 === "backoff")) || (key0 === "tools"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema46,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.attempts;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema46.properties.attempts.type,parentSchema:schema46.properties.attempts,data:data0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 10 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},message:"must be <= 10",schema:10,parentSchema:schema46.properties.attempts,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema46.properties.attempts,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.backoff;
+if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
+const err4 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(typeof data1 === "string"){
+if(!pattern0.test(data1)){
+const err6 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.tools;
+if(Array.isArray(data2)){
+const len0 = data2.length;
+for(let i0=0; i0<len0; i0++){
+let data3 = data2[i0];
+if(typeof data3 === "string"){
+if(data3.length < 1){
+const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data3};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data3};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+else {
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema46.type,parentSchema:schema46,data};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+validate30.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema45.type},message:"must be object,boolean",schema:schema45.type,parentSchema:schema45,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+const _errs1 = errors;
+let valid0 = true;
+const _errs2 = errors;
+if(!(data && typeof data == "object" && !Array.isArray(data))){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+var _valid0 = _errs2 === errors;
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs4 = errors;
+if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs4 === errors;
+valid0 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs5 = errors;
+if(false !== data){
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema45.else,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+var _valid0 = _errs5 === errors;
+valid0 = _valid0;
+ifClause0 = "else";
+}
+if(!valid0){
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema45.if,parentSchema:schema45,data};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate29.errors = vErrors;
+return errors === 0;
+}
+
+const schema52 = {"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]};
+const schema53 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
+const schema54 = {"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]};
+const schema58 = {"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]};
+const schema59 = {"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]};
+const pattern23 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
+const pattern24 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
+
+function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.ttl === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},message:"must have required property '"+"ttl"+"'",schema:schema54.required,parentSchema:schema54,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema54,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.ttl !== undefined){
+let data0 = data.ttl;
+if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
+const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err4 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+if(data.staleWhileRevalidate !== undefined){
+let data1 = data.staleWhileRevalidate;
+if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
+const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(typeof data1 === "string"){
+if(!pattern0.test(data1)){
+const err7 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+if(data.staleIfError !== undefined){
+let data2 = data.staleIfError;
+if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
+const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(typeof data2 === "string"){
+if(!pattern0.test(data2)){
+const err10 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+}
+if(data.vary !== undefined){
+let data3 = data.vary;
+if(Array.isArray(data3)){
+if(data3.length < 1){
+const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema58,data:data3};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+if(typeof data4 === "string"){
+if(!pattern23.test(data4)){
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema58.items,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.items.type,parentSchema:schema58.items,data:data4};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema58.type,parentSchema:schema58,data:data3};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(data.tags !== undefined){
+let data5 = data.tags;
+if(Array.isArray(data5)){
+if(data5.length < 1){
+const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema59,data:data5};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+const len1 = data5.length;
+for(let i1=0; i1<len1; i1++){
+let data6 = data5[i1];
+if(typeof data6 === "string"){
+if(!pattern24.test(data6)){
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema59.items,data:data6};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+else {
+const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.items.type,parentSchema:schema59.items,data:data6};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema59.type,parentSchema:schema59,data:data5};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema54.type,parentSchema:schema54,data};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+validate35.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (!(data && typeof data == "object" && !Array.isArray(data)))){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema53.type},message:"must be string,integer,object",schema:schema53.type,parentSchema:schema53,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+const _errs1 = errors;
+let valid0 = true;
+const _errs2 = errors;
+if(!(data && typeof data == "object" && !Array.isArray(data))){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+var _valid0 = _errs2 === errors;
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs4 = errors;
+if(!(validate35(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs4 === errors;
+valid0 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs5 = errors;
+if((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))){
+const err2 = {instancePath,schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if((typeof data == "number") && (isFinite(data))){
+if(data < 0 || isNaN(data)){
+const err3 = {instancePath,schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(typeof data === "string"){
+if(!pattern0.test(data)){
+const err4 = {instancePath,schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+var _valid0 = _errs5 === errors;
+valid0 = _valid0;
+ifClause0 = "else";
+}
+if(!valid0){
+const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema53.if,parentSchema:schema53,data};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate34.errors = vErrors;
+return errors === 0;
+}
+
+const schema61 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]};
+const schema62 = {"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]};
+
+function validate41(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags")) || (key0 === "purges"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema62,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.ttl !== undefined){
+let data0 = data.ttl;
+if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
+const err1 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+if(data.staleWhileRevalidate !== undefined){
+let data1 = data.staleWhileRevalidate;
+if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
+const err4 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(typeof data1 === "string"){
+if(!pattern0.test(data1)){
+const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.staleIfError !== undefined){
+let data2 = data.staleIfError;
+if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
+const err7 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(typeof data2 === "string"){
+if(!pattern0.test(data2)){
+const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+if(data.vary !== undefined){
+let data3 = data.vary;
+if(Array.isArray(data3)){
+if(data3.length < 1){
+const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema58,data:data3};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+if(typeof data4 === "string"){
+if(!pattern23.test(data4)){
+const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema58.items,data:data4};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.items.type,parentSchema:schema58.items,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema58.type,parentSchema:schema58,data:data3};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.tags !== undefined){
+let data5 = data.tags;
+if(Array.isArray(data5)){
+if(data5.length < 1){
+const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema59,data:data5};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+const len1 = data5.length;
+for(let i1=0; i1<len1; i1++){
+let data6 = data5[i1];
+if(typeof data6 === "string"){
+if(!pattern24.test(data6)){
+const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema59.items,data:data6};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.items.type,parentSchema:schema59.items,data:data6};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+else {
+const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema59.type,parentSchema:schema59,data:data5};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(data.purges !== undefined){
+let data7 = data.purges;
+if(Array.isArray(data7)){
+if(data7.length < 1){
+const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema62.properties.purges,data:data7};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+const len2 = data7.length;
+for(let i2=0; i2<len2; i2++){
+let data8 = data7[i2];
+if(typeof data8 === "string"){
+if(data8.length < 1){
+const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema62.properties.purges.items,data:data8};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema62.properties.purges.items.type,parentSchema:schema62.properties.purges.items,data:data8};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema62.properties.purges.type,parentSchema:schema62.properties.purges,data:data7};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema62.type,parentSchema:schema62,data};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+validate41.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate40(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+let data0 = data[key0];
+if(((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))) && (!(data0 && typeof data0 == "object" && !Array.isArray(data0)))){
+const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema61.additionalProperties.type},message:"must be string,integer,object",schema:schema61.additionalProperties.type,parentSchema:schema61.additionalProperties,data:data0};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+const _errs4 = errors;
+let valid1 = true;
+const _errs5 = errors;
+if(!(data0 && typeof data0 == "object" && !Array.isArray(data0))){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+var _valid0 = _errs5 === errors;
+errors = _errs4;
+if(vErrors !== null){
+if(_errs4){
+vErrors.length = _errs4;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs7 = errors;
+if(!(validate41(data0, {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key0,rootData}))){
+vErrors = vErrors === null ? validate41.errors : vErrors.concat(validate41.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs7 === errors;
+valid1 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs8 = errors;
+if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
+const err2 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err4 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+var _valid0 = _errs8 === errors;
+valid1 = _valid0;
+ifClause0 = "else";
+}
+if(!valid1){
+const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema61.additionalProperties.if,parentSchema:schema61.additionalProperties,data:data0};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema61.type,parentSchema:schema61,data};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate40.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema52,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.lists !== undefined){
+if(!(validate34(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate34(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate34(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+errors = vErrors.length;
+}
+}
+if(data.tools !== undefined){
+if(!(validate40(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema52.type,parentSchema:schema52,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate33.errors = vErrors;
+return errors === 0;
+}
+
+const schema73 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
+const schema76 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
+const schema77 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
+const pattern34 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
+
+function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema43,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1040,7 +2625,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1051,7 +2636,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1063,7 +2648,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1081,7 +2666,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1092,7 +2677,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1104,7 +2689,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1120,8 +2705,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern16.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema46.additionalProperties,data:data5};
+if(!pattern34.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema76.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1132,7 +2717,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema46.additionalProperties.type,parentSchema:schema46.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.additionalProperties.type,parentSchema:schema76.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1144,7 +2729,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema46.type,parentSchema:schema46,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1160,7 +2745,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.additionalProperties.type,parentSchema:schema47.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.additionalProperties.type,parentSchema:schema77.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1172,7 +2757,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1224,7 +2809,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.properties.timeout.type,parentSchema:schema43.properties.timeout,data:data8};
+const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema73.properties.timeout.type,parentSchema:schema73.properties.timeout,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1236,7 +2821,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema73.type,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1245,19 +2830,19 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate23.errors = vErrors;
+validate45.errors = vErrors;
 return errors === 0;
 }
 
-const schema49 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
+const schema79 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
 
-function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate47(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema49,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema79,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1275,7 +2860,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1286,7 +2871,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1298,7 +2883,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1316,7 +2901,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1327,7 +2912,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1339,7 +2924,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1355,8 +2940,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern16.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema46.additionalProperties,data:data5};
+if(!pattern34.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema76.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1367,7 +2952,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema46.additionalProperties.type,parentSchema:schema46.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.additionalProperties.type,parentSchema:schema76.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1379,7 +2964,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema46.type,parentSchema:schema46,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1395,7 +2980,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.additionalProperties.type,parentSchema:schema47.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.additionalProperties.type,parentSchema:schema77.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1407,7 +2992,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1419,7 +3004,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema49.type,parentSchema:schema49,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.type,parentSchema:schema79,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1428,19 +3013,19 @@ vErrors.push(err12);
 }
 errors++;
 }
-validate25.errors = vErrors;
+validate47.errors = vErrors;
 return errors === 0;
 }
 
-const schema54 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
+const schema84 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
 
-function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema54,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1458,7 +3043,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1469,7 +3054,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1481,7 +3066,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1499,7 +3084,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1510,7 +3095,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1522,7 +3107,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1539,7 +3124,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema54.properties.rename.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema84.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1549,7 +3134,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data5.length < 1){
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema54.properties.rename.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema84.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1560,7 +3145,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.properties.rename.additionalProperties.type,parentSchema:schema54.properties.rename.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema84.properties.rename.additionalProperties.type,parentSchema:schema84.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1572,7 +3157,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema54.properties.rename.type,parentSchema:schema54.properties.rename,data:data4};
+const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.properties.rename.type,parentSchema:schema84.properties.rename,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1588,7 +3173,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.additionalProperties.type,parentSchema:schema47.additionalProperties,data:data7};
+const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.additionalProperties.type,parentSchema:schema77.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1600,7 +3185,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data:data6};
+const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1612,7 +3197,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema54.type,parentSchema:schema54,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.type,parentSchema:schema84,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1621,7 +3206,7 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate27.errors = vErrors;
+validate49.errors = vErrors;
 return errors === 0;
 }
 
@@ -1654,6 +3239,15 @@ data.startupTimeout = "30s";
 if(data.timeout === undefined){
 data.timeout = "60s";
 }
+if(data.limits === undefined){
+data.limits = {};
+}
+if(data.breaker === undefined){
+data.breaker = {};
+}
+if(data.retry === undefined){
+data.retry = {};
+}
 if(data.onFailure === undefined){
 data.onFailure = "omit";
 }
@@ -1670,7 +3264,7 @@ if(data.replicas === undefined){
 data.replicas = 1;
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema30.required,parentSchema:schema30,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema32.required,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1680,7 +3274,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.command === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema30.required,parentSchema:schema30,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema32.required,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1690,8 +3284,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema30.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema30,data};
+if(!(func2.call(schema32.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1704,7 +3298,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.type.type,parentSchema:schema30.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.type.type,parentSchema:schema32.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1714,7 +3308,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema30.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema32.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1728,7 +3322,7 @@ if(data.command !== undefined){
 let data1 = data.command;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.command,data:data1};
+const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1739,7 +3333,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.command.type,parentSchema:schema30.properties.command,data:data1};
+const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.command.type,parentSchema:schema32.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1755,7 +3349,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.args.items.type,parentSchema:schema30.properties.args.items,data:data3};
+const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.args.items.type,parentSchema:schema32.properties.args.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1767,7 +3361,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema30.properties.args.type,parentSchema:schema30.properties.args,data:data2};
+const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema32.properties.args.type,parentSchema:schema32.properties.args,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1781,7 +3375,7 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 !== "string"){
-const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.env.additionalProperties.type,parentSchema:schema30.properties.env.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.env.additionalProperties.type,parentSchema:schema32.properties.env.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1793,7 +3387,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.properties.env.type,parentSchema:schema30.properties.env,data:data4};
+const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.properties.env.type,parentSchema:schema32.properties.env,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1809,7 +3403,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.inheritEnv.items,data:data7};
+const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1820,7 +3414,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.inheritEnv.items.type,parentSchema:schema30.properties.inheritEnv.items,data:data7};
+const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.inheritEnv.items.type,parentSchema:schema32.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1832,7 +3426,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema30.properties.inheritEnv.type,parentSchema:schema30.properties.inheritEnv,data:data6};
+const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema32.properties.inheritEnv.type,parentSchema:schema32.properties.inheritEnv,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1844,7 +3438,7 @@ errors++;
 let data8 = data.cwd;
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.cwd,data:data8};
+const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1855,7 +3449,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.cwd.type,parentSchema:schema30.properties.cwd,data:data8};
+const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.cwd.type,parentSchema:schema32.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1868,7 +3462,7 @@ if(data.projects !== undefined){
 let data9 = data.projects;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema30.properties.projects,data:data9};
+const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema32.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1882,7 +3476,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema30.properties.projects.items,data:data10};
+const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1893,7 +3487,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.projects.items.type,parentSchema:schema30.properties.projects.items,data:data10};
+const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.projects.items.type,parentSchema:schema32.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -1905,7 +3499,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema30.properties.projects.type,parentSchema:schema30.properties.projects,data:data9};
+const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema32.properties.projects.type,parentSchema:schema32.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -1917,7 +3511,7 @@ errors++;
 }
 let data11 = data.maxLine;
 if((typeof data11 !== "string") && (!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11))))){
-const err20 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema25.type},message:"must be string,integer",schema:schema25.type,parentSchema:schema25,data:data11};
+const err20 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data11};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -1928,7 +3522,7 @@ errors++;
 }
 if((typeof data11 == "number") && (isFinite(data11))){
 if(data11 < 0 || isNaN(data11)){
-const err21 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema25,data:data11};
+const err21 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data11};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -1939,8 +3533,8 @@ errors++;
 }
 }
 if(typeof data11 === "string"){
-if(!pattern7.test(data11)){
-const err22 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema25,data:data11};
+if(!pattern8.test(data11)){
+const err22 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data11};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -1953,8 +3547,8 @@ errors++;
 if(data.prefix !== undefined){
 let data12 = data.prefix;
 if(typeof data12 === "string"){
-if(!pattern11.test(data12)){
-const err23 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema32,data:data12};
+if(!pattern12.test(data12)){
+const err23 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema34,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -1965,7 +3559,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data12};
+const err24 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data12};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -1977,7 +3571,7 @@ errors++;
 }
 let data13 = data.enabled;
 if(typeof data13 !== "boolean"){
-const err25 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema33.type,parentSchema:schema33,data:data13};
+const err25 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -2056,9 +3650,21 @@ vErrors.push(err31);
 errors++;
 }
 }
-let data16 = data.onFailure;
-if(typeof data16 !== "string"){
-const err32 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.type,parentSchema:schema36,data:data16};
+if(!(validate23(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+errors = vErrors.length;
+}
+if(!(validate25(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+if(!(validate29(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+let data19 = data.onFailure;
+if(typeof data19 !== "string"){
+const err32 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data19};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -2067,8 +3673,8 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(!((data16 === "omit") || (data16 === "fail"))){
-const err33 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema36.enum},message:"must be equal to one of the allowed values",schema:schema36.enum,parentSchema:schema36,data:data16};
+if(!(((data19 === "omit") || (data19 === "keep")) || (data19 === "fail"))){
+const err33 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data19};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -2077,9 +3683,9 @@ vErrors.push(err33);
 }
 errors++;
 }
-let data17 = data.era;
-if(typeof data17 !== "string"){
-const err34 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data17};
+let data20 = data.era;
+if(typeof data20 !== "string"){
+const err34 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data20};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -2088,8 +3694,8 @@ vErrors.push(err34);
 }
 errors++;
 }
-if(!(((data17 === "auto") || (data17 === "legacy")) || (data17 === "modern"))){
-const err35 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema37.enum},message:"must be equal to one of the allowed values",schema:schema37.enum,parentSchema:schema37,data:data17};
+if(!(((data20 === "auto") || (data20 === "legacy")) || (data20 === "modern"))){
+const err35 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data20};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -2098,9 +3704,9 @@ vErrors.push(err35);
 }
 errors++;
 }
-let data18 = data.isolation;
-if(typeof data18 !== "string"){
-const err36 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.type,parentSchema:schema38,data:data18};
+let data21 = data.isolation;
+if(typeof data21 !== "string"){
+const err36 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data21};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -2109,8 +3715,8 @@ vErrors.push(err36);
 }
 errors++;
 }
-if(!(((data18 === "shared") || (data18 === "session")) || (data18 === "principal"))){
-const err37 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema38.enum},message:"must be equal to one of the allowed values",schema:schema38.enum,parentSchema:schema38,data:data18};
+if(!(((data21 === "shared") || (data21 === "session")) || (data21 === "principal"))){
+const err37 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data21};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -2119,9 +3725,10 @@ vErrors.push(err37);
 }
 errors++;
 }
-let data19 = data.start;
-if(typeof data19 !== "string"){
-const err38 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data19};
+if(data.cache !== undefined){
+let data22 = data.cache;
+if((!(data22 && typeof data22 == "object" && !Array.isArray(data22))) && (typeof data22 !== "boolean")){
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema32.properties.cache.type},message:"must be object,boolean",schema:schema32.properties.cache.type,parentSchema:schema32.properties.cache,data:data22};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -2130,8 +3737,11 @@ vErrors.push(err38);
 }
 errors++;
 }
-if(!(((data19 === "auto") || (data19 === "lazy")) || (data19 === "eager"))){
-const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema39.enum},message:"must be equal to one of the allowed values",schema:schema39.enum,parentSchema:schema39,data:data19};
+const _errs54 = errors;
+let valid16 = true;
+const _errs55 = errors;
+if(!(data22 && typeof data22 == "object" && !Array.isArray(data22))){
+const err39 = {};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -2140,10 +3750,31 @@ vErrors.push(err39);
 }
 errors++;
 }
-if(data.idle !== undefined){
-let data20 = data.idle;
-if((typeof data20 !== "string") && (!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20))))){
-const err40 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data20};
+var _valid0 = _errs55 === errors;
+errors = _errs54;
+if(vErrors !== null){
+if(_errs54){
+vErrors.length = _errs54;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs57 = errors;
+if(!(validate33(data22, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs57 === errors;
+valid16 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs58 = errors;
+if(false !== data22){
+const err40 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema32.properties.cache.else,data:data22};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -2152,9 +3783,12 @@ vErrors.push(err40);
 }
 errors++;
 }
-if((typeof data20 == "number") && (isFinite(data20))){
-if(data20 < 0 || isNaN(data20)){
-const err41 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data20};
+var _valid0 = _errs58 === errors;
+valid16 = _valid0;
+ifClause0 = "else";
+}
+if(!valid16){
+const err41 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema32.properties.cache.if,parentSchema:schema32.properties.cache,data:data22};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -2164,9 +3798,9 @@ vErrors.push(err41);
 errors++;
 }
 }
-if(typeof data20 === "string"){
-if(!pattern0.test(data20)){
-const err42 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data20};
+let data23 = data.start;
+if(typeof data23 !== "string"){
+const err42 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.type,parentSchema:schema69,data:data23};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -2175,12 +3809,8 @@ vErrors.push(err42);
 }
 errors++;
 }
-}
-}
-if(data.maxLifetime !== undefined){
-let data21 = data.maxLifetime;
-if((typeof data21 !== "string") && (!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21))))){
-const err43 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data21};
+if(!(((data23 === "auto") || (data23 === "lazy")) || (data23 === "eager"))){
+const err43 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema69.enum},message:"must be equal to one of the allowed values",schema:schema69.enum,parentSchema:schema69,data:data23};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -2189,9 +3819,10 @@ vErrors.push(err43);
 }
 errors++;
 }
-if((typeof data21 == "number") && (isFinite(data21))){
-if(data21 < 0 || isNaN(data21)){
-const err44 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data21};
+if(data.idle !== undefined){
+let data24 = data.idle;
+if((typeof data24 !== "string") && (!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24))))){
+const err44 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -2200,10 +3831,9 @@ vErrors.push(err44);
 }
 errors++;
 }
-}
-if(typeof data21 === "string"){
-if(!pattern0.test(data21)){
-const err45 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data21};
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 < 0 || isNaN(data24)){
+const err45 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -2213,19 +3843,9 @@ vErrors.push(err45);
 errors++;
 }
 }
-}
-if(data.pool !== undefined){
-let data22 = data.pool;
-if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
-if(data22.min === undefined){
-data22.min = 0;
-}
-if(data22.max === undefined){
-data22.max = 64;
-}
-for(const key2 in data22){
-if(!((key2 === "min") || (key2 === "max"))){
-const err46 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema42,data:data22};
+if(typeof data24 === "string"){
+if(!pattern0.test(data24)){
+const err46 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -2235,9 +3855,11 @@ vErrors.push(err46);
 errors++;
 }
 }
-let data23 = data22.min;
-if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema42.properties.min.type,parentSchema:schema42.properties.min,data:data23};
+}
+if(data.maxLifetime !== undefined){
+let data25 = data.maxLifetime;
+if((typeof data25 !== "string") && (!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25))))){
+const err47 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data25};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -2246,9 +3868,9 @@ vErrors.push(err47);
 }
 errors++;
 }
-if((typeof data23 == "number") && (isFinite(data23))){
-if(data23 > 64 || isNaN(data23)){
-const err48 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema42.properties.min,data:data23};
+if((typeof data25 == "number") && (isFinite(data25))){
+if(data25 < 0 || isNaN(data25)){
+const err48 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data25};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -2257,8 +3879,10 @@ vErrors.push(err48);
 }
 errors++;
 }
-if(data23 < 0 || isNaN(data23)){
-const err49 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema42.properties.min,data:data23};
+}
+if(typeof data25 === "string"){
+if(!pattern0.test(data25)){
+const err49 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data25};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -2268,9 +3892,19 @@ vErrors.push(err49);
 errors++;
 }
 }
-let data24 = data22.max;
-if(!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24)))){
-const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema42.properties.max.type,parentSchema:schema42.properties.max,data:data24};
+}
+if(data.pool !== undefined){
+let data26 = data.pool;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+if(data26.min === undefined){
+data26.min = 0;
+}
+if(data26.max === undefined){
+data26.max = 64;
+}
+for(const key2 in data26){
+if(!((key2 === "min") || (key2 === "max"))){
+const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema72,data:data26};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -2279,9 +3913,10 @@ vErrors.push(err50);
 }
 errors++;
 }
-if((typeof data24 == "number") && (isFinite(data24))){
-if(data24 > 1024 || isNaN(data24)){
-const err51 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema42.properties.max,data:data24};
+}
+let data27 = data26.min;
+if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
+const err51 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema72.properties.min.type,parentSchema:schema72.properties.min,data:data27};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -2290,8 +3925,9 @@ vErrors.push(err51);
 }
 errors++;
 }
-if(data24 < 1 || isNaN(data24)){
-const err52 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema42.properties.max,data:data24};
+if((typeof data27 == "number") && (isFinite(data27))){
+if(data27 > 64 || isNaN(data27)){
+const err52 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema72.properties.min,data:data27};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -2300,10 +3936,8 @@ vErrors.push(err52);
 }
 errors++;
 }
-}
-}
-else {
-const err53 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data:data22};
+if(data27 < 0 || isNaN(data27)){
+const err53 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema72.properties.min,data:data27};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -2313,9 +3947,9 @@ vErrors.push(err53);
 errors++;
 }
 }
-let data25 = data.replicas;
-if(!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25)))){
-const err54 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema30.properties.replicas.type,parentSchema:schema30.properties.replicas,data:data25};
+let data28 = data26.max;
+if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
+const err54 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema72.properties.max.type,parentSchema:schema72.properties.max,data:data28};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -2324,9 +3958,9 @@ vErrors.push(err54);
 }
 errors++;
 }
-if((typeof data25 == "number") && (isFinite(data25))){
-if(data25 > 64 || isNaN(data25)){
-const err55 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema30.properties.replicas,data:data25};
+if((typeof data28 == "number") && (isFinite(data28))){
+if(data28 > 1024 || isNaN(data28)){
+const err55 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema72.properties.max,data:data28};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -2335,8 +3969,8 @@ vErrors.push(err55);
 }
 errors++;
 }
-if(data25 < 1 || isNaN(data25)){
-const err56 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema30.properties.replicas,data:data25};
+if(data28 < 1 || isNaN(data28)){
+const err56 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema72.properties.max,data:data28};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -2346,27 +3980,9 @@ vErrors.push(err56);
 errors++;
 }
 }
-if(data.tools !== undefined){
-if(!(validate23(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate25(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate27(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-}
 }
 else {
-const err57 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data};
+const err57 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema72.type,parentSchema:schema72,data:data26};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -2375,17 +3991,80 @@ vErrors.push(err57);
 }
 errors++;
 }
+}
+let data29 = data.replicas;
+if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
+const err58 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema32.properties.replicas.type,parentSchema:schema32.properties.replicas,data:data29};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+if((typeof data29 == "number") && (isFinite(data29))){
+if(data29 > 64 || isNaN(data29)){
+const err59 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema32.properties.replicas,data:data29};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+}
+if(data29 < 1 || isNaN(data29)){
+const err60 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema32.properties.replicas,data:data29};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
+}
+errors++;
+}
+}
+if(data.tools !== undefined){
+if(!(validate45(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err61 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
+}
 validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema58 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
-const schema59 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
-const pattern19 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
-const pattern20 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const pattern21 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
+const schema88 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema89 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
+const pattern37 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
+const pattern38 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
+const pattern39 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
 
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2404,6 +4083,15 @@ data.startupTimeout = "30s";
 if(data.timeout === undefined){
 data.timeout = "60s";
 }
+if(data.limits === undefined){
+data.limits = {};
+}
+if(data.breaker === undefined){
+data.breaker = {};
+}
+if(data.retry === undefined){
+data.retry = {};
+}
 if(data.onFailure === undefined){
 data.onFailure = "omit";
 }
@@ -2417,7 +4105,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema58.required,parentSchema:schema58,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema88.required,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2427,7 +4115,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema58.required,parentSchema:schema58,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema88.required,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2437,8 +4125,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema58.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema58,data};
+if(!(func2.call(schema88.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2451,7 +4139,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.properties.type.type,parentSchema:schema58.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.properties.type.type,parentSchema:schema88.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2461,7 +4149,7 @@ vErrors.push(err3);
 errors++;
 }
 if("http" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema58.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema88.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2474,8 +4162,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern19.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema58.properties.url,data:data1};
+if(!pattern37.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema88.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2486,7 +4174,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.properties.url.type,parentSchema:schema58.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.properties.url.type,parentSchema:schema88.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2501,8 +4189,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern20.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema59,data:key1,propertyName:key1};
+if(!pattern38.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema89,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2513,7 +4201,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.type,parentSchema:schema89,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2524,7 +4212,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema58.properties.headers.propertyNames,parentSchema:schema58.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema88.properties.headers.propertyNames,parentSchema:schema88.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2537,8 +4225,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern21.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema58.properties.headers.additionalProperties,data:data3};
+if(!pattern39.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema88.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2549,7 +4237,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.properties.headers.additionalProperties.type,parentSchema:schema58.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.properties.headers.additionalProperties.type,parentSchema:schema88.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2561,7 +4249,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema58.properties.headers.type,parentSchema:schema58.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema88.properties.headers.type,parentSchema:schema88.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2572,7 +4260,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema25.type},message:"must be string,integer",schema:schema25.type,parentSchema:schema25,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2583,7 +4271,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema25,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2594,8 +4282,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern7.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema25,data:data4};
+if(!pattern8.test(data4)){
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2608,8 +4296,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern11.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema32,data:data5};
+if(!pattern12.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema34,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2620,7 +4308,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2632,7 +4320,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema33.type,parentSchema:schema33,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2711,9 +4399,21 @@ vErrors.push(err24);
 errors++;
 }
 }
-let data9 = data.onFailure;
-if(typeof data9 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.type,parentSchema:schema36,data:data9};
+if(!(validate23(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+errors = vErrors.length;
+}
+if(!(validate25(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+if(!(validate29(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+let data12 = data.onFailure;
+if(typeof data12 !== "string"){
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -2722,8 +4422,8 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(!((data9 === "omit") || (data9 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema36.enum},message:"must be equal to one of the allowed values",schema:schema36.enum,parentSchema:schema36,data:data9};
+if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -2732,9 +4432,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-let data10 = data.era;
-if(typeof data10 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data10};
+let data13 = data.era;
+if(typeof data13 !== "string"){
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -2743,8 +4443,8 @@ vErrors.push(err27);
 }
 errors++;
 }
-if(!(((data10 === "auto") || (data10 === "legacy")) || (data10 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema37.enum},message:"must be equal to one of the allowed values",schema:schema37.enum,parentSchema:schema37,data:data10};
+if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -2753,9 +4453,9 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data11 = data.isolation;
-if(typeof data11 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.type,parentSchema:schema38,data:data11};
+let data14 = data.isolation;
+if(typeof data14 !== "string"){
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -2764,8 +4464,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(!(((data11 === "shared") || (data11 === "session")) || (data11 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema38.enum},message:"must be equal to one of the allowed values",schema:schema38.enum,parentSchema:schema38,data:data11};
+if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -2774,9 +4474,10 @@ vErrors.push(err30);
 }
 errors++;
 }
-let data12 = data.start;
-if(typeof data12 !== "string"){
-const err31 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data12};
+if(data.cache !== undefined){
+let data15 = data.cache;
+if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema88.properties.cache.type},message:"must be object,boolean",schema:schema88.properties.cache.type,parentSchema:schema88.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -2785,8 +4486,11 @@ vErrors.push(err31);
 }
 errors++;
 }
-if(!(((data12 === "auto") || (data12 === "lazy")) || (data12 === "eager"))){
-const err32 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema39.enum},message:"must be equal to one of the allowed values",schema:schema39.enum,parentSchema:schema39,data:data12};
+const _errs43 = errors;
+let valid12 = true;
+const _errs44 = errors;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err32 = {};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -2795,10 +4499,31 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(data.idle !== undefined){
-let data13 = data.idle;
-if((typeof data13 !== "string") && (!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13))))){
-const err33 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data13};
+var _valid0 = _errs44 === errors;
+errors = _errs43;
+if(vErrors !== null){
+if(_errs43){
+vErrors.length = _errs43;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs46 = errors;
+if(!(validate33(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs46 === errors;
+valid12 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs47 = errors;
+if(false !== data15){
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema88.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -2807,9 +4532,12 @@ vErrors.push(err33);
 }
 errors++;
 }
-if((typeof data13 == "number") && (isFinite(data13))){
-if(data13 < 0 || isNaN(data13)){
-const err34 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data13};
+var _valid0 = _errs47 === errors;
+valid12 = _valid0;
+ifClause0 = "else";
+}
+if(!valid12){
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema88.properties.cache.if,parentSchema:schema88.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -2819,9 +4547,9 @@ vErrors.push(err34);
 errors++;
 }
 }
-if(typeof data13 === "string"){
-if(!pattern0.test(data13)){
-const err35 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data13};
+let data16 = data.start;
+if(typeof data16 !== "string"){
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.type,parentSchema:schema69,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -2830,12 +4558,8 @@ vErrors.push(err35);
 }
 errors++;
 }
-}
-}
-if(data.maxLifetime !== undefined){
-let data14 = data.maxLifetime;
-if((typeof data14 !== "string") && (!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14))))){
-const err36 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data14};
+if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema69.enum},message:"must be equal to one of the allowed values",schema:schema69.enum,parentSchema:schema69,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -2844,9 +4568,10 @@ vErrors.push(err36);
 }
 errors++;
 }
-if((typeof data14 == "number") && (isFinite(data14))){
-if(data14 < 0 || isNaN(data14)){
-const err37 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data14};
+if(data.idle !== undefined){
+let data17 = data.idle;
+if((typeof data17 !== "string") && (!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17))))){
+const err37 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -2855,10 +4580,9 @@ vErrors.push(err37);
 }
 errors++;
 }
-}
-if(typeof data14 === "string"){
-if(!pattern0.test(data14)){
-const err38 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data14};
+if((typeof data17 == "number") && (isFinite(data17))){
+if(data17 < 0 || isNaN(data17)){
+const err38 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -2868,28 +4592,9 @@ vErrors.push(err38);
 errors++;
 }
 }
-}
-if(data.tools !== undefined){
-if(!(validate23(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate25(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate27(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err39 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema58.type,parentSchema:schema58,data};
+if(typeof data17 === "string"){
+if(!pattern0.test(data17)){
+const err39 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -2898,13 +4603,81 @@ vErrors.push(err39);
 }
 errors++;
 }
-validate29.errors = vErrors;
+}
+}
+if(data.maxLifetime !== undefined){
+let data18 = data.maxLifetime;
+if((typeof data18 !== "string") && (!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18))))){
+const err40 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data18};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+if((typeof data18 == "number") && (isFinite(data18))){
+if(data18 < 0 || isNaN(data18)){
+const err41 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data18};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+}
+if(typeof data18 === "string"){
+if(!pattern0.test(data18)){
+const err42 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data18};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+}
+}
+if(data.tools !== undefined){
+if(!(validate45(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema88.type,parentSchema:schema88,data};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+validate51.errors = vErrors;
 return errors === 0;
 }
 
-const schema71 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema101 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
 
-function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate59(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2922,6 +4695,15 @@ data.startupTimeout = "30s";
 }
 if(data.timeout === undefined){
 data.timeout = "60s";
+}
+if(data.limits === undefined){
+data.limits = {};
+}
+if(data.breaker === undefined){
+data.breaker = {};
+}
+if(data.retry === undefined){
+data.retry = {};
 }
 if(data.onFailure === undefined){
 data.onFailure = "omit";
@@ -2936,7 +4718,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema71.required,parentSchema:schema71,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema101.required,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2946,7 +4728,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema71.required,parentSchema:schema71,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema101.required,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2956,8 +4738,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema71.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema71,data};
+if(!(func2.call(schema101.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2970,7 +4752,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.type.type,parentSchema:schema71.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.type.type,parentSchema:schema101.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2980,7 +4762,7 @@ vErrors.push(err3);
 errors++;
 }
 if("sse" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema71.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema101.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2993,8 +4775,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern19.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema71.properties.url,data:data1};
+if(!pattern37.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema101.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3005,7 +4787,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.url.type,parentSchema:schema71.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.url.type,parentSchema:schema101.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3020,8 +4802,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern20.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema59,data:key1,propertyName:key1};
+if(!pattern38.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema89,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3032,7 +4814,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.type,parentSchema:schema89,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3043,7 +4825,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema71.properties.headers.propertyNames,parentSchema:schema71.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema101.properties.headers.propertyNames,parentSchema:schema101.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3056,8 +4838,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern21.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema71.properties.headers.additionalProperties,data:data3};
+if(!pattern39.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema101.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3068,7 +4850,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.headers.additionalProperties.type,parentSchema:schema71.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.headers.additionalProperties.type,parentSchema:schema101.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3080,7 +4862,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.properties.headers.type,parentSchema:schema71.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.properties.headers.type,parentSchema:schema101.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3091,7 +4873,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema25.type},message:"must be string,integer",schema:schema25.type,parentSchema:schema25,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3102,7 +4884,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema25,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3113,8 +4895,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern7.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema25,data:data4};
+if(!pattern8.test(data4)){
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3127,8 +4909,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern11.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema32,data:data5};
+if(!pattern12.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema34,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3139,7 +4921,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3151,7 +4933,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema33.type,parentSchema:schema33,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3230,9 +5012,21 @@ vErrors.push(err24);
 errors++;
 }
 }
-let data9 = data.onFailure;
-if(typeof data9 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.type,parentSchema:schema36,data:data9};
+if(!(validate23(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+errors = vErrors.length;
+}
+if(!(validate25(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+if(!(validate29(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+let data12 = data.onFailure;
+if(typeof data12 !== "string"){
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3241,8 +5035,8 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(!((data9 === "omit") || (data9 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema36.enum},message:"must be equal to one of the allowed values",schema:schema36.enum,parentSchema:schema36,data:data9};
+if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -3251,9 +5045,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-let data10 = data.era;
-if(typeof data10 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.era.type,parentSchema:schema71.properties.era,data:data10};
+let data13 = data.era;
+if(typeof data13 !== "string"){
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.era.type,parentSchema:schema101.properties.era,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -3262,8 +5056,8 @@ vErrors.push(err27);
 }
 errors++;
 }
-if("legacy" !== data10){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema71.properties.era,data:data10};
+if("legacy" !== data13){
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema101.properties.era,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -3272,9 +5066,9 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data11 = data.isolation;
-if(typeof data11 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.type,parentSchema:schema38,data:data11};
+let data14 = data.isolation;
+if(typeof data14 !== "string"){
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -3283,8 +5077,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(!(((data11 === "shared") || (data11 === "session")) || (data11 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema38.enum},message:"must be equal to one of the allowed values",schema:schema38.enum,parentSchema:schema38,data:data11};
+if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -3293,9 +5087,10 @@ vErrors.push(err30);
 }
 errors++;
 }
-let data12 = data.start;
-if(typeof data12 !== "string"){
-const err31 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data12};
+if(data.cache !== undefined){
+let data15 = data.cache;
+if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema101.properties.cache.type},message:"must be object,boolean",schema:schema101.properties.cache.type,parentSchema:schema101.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -3304,8 +5099,11 @@ vErrors.push(err31);
 }
 errors++;
 }
-if(!(((data12 === "auto") || (data12 === "lazy")) || (data12 === "eager"))){
-const err32 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema39.enum},message:"must be equal to one of the allowed values",schema:schema39.enum,parentSchema:schema39,data:data12};
+const _errs42 = errors;
+let valid11 = true;
+const _errs43 = errors;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err32 = {};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3314,10 +5112,31 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(data.idle !== undefined){
-let data13 = data.idle;
-if((typeof data13 !== "string") && (!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13))))){
-const err33 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data13};
+var _valid0 = _errs43 === errors;
+errors = _errs42;
+if(vErrors !== null){
+if(_errs42){
+vErrors.length = _errs42;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs45 = errors;
+if(!(validate33(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs45 === errors;
+valid11 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs46 = errors;
+if(false !== data15){
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema101.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3326,9 +5145,12 @@ vErrors.push(err33);
 }
 errors++;
 }
-if((typeof data13 == "number") && (isFinite(data13))){
-if(data13 < 0 || isNaN(data13)){
-const err34 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data13};
+var _valid0 = _errs46 === errors;
+valid11 = _valid0;
+ifClause0 = "else";
+}
+if(!valid11){
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema101.properties.cache.if,parentSchema:schema101.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3338,9 +5160,9 @@ vErrors.push(err34);
 errors++;
 }
 }
-if(typeof data13 === "string"){
-if(!pattern0.test(data13)){
-const err35 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data13};
+let data16 = data.start;
+if(typeof data16 !== "string"){
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.type,parentSchema:schema69,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3349,12 +5171,8 @@ vErrors.push(err35);
 }
 errors++;
 }
-}
-}
-if(data.maxLifetime !== undefined){
-let data14 = data.maxLifetime;
-if((typeof data14 !== "string") && (!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14))))){
-const err36 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data14};
+if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema69.enum},message:"must be equal to one of the allowed values",schema:schema69.enum,parentSchema:schema69,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3363,9 +5181,10 @@ vErrors.push(err36);
 }
 errors++;
 }
-if((typeof data14 == "number") && (isFinite(data14))){
-if(data14 < 0 || isNaN(data14)){
-const err37 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data14};
+if(data.idle !== undefined){
+let data17 = data.idle;
+if((typeof data17 !== "string") && (!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17))))){
+const err37 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -3374,10 +5193,9 @@ vErrors.push(err37);
 }
 errors++;
 }
-}
-if(typeof data14 === "string"){
-if(!pattern0.test(data14)){
-const err38 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data14};
+if((typeof data17 == "number") && (isFinite(data17))){
+if(data17 < 0 || isNaN(data17)){
+const err38 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -3387,28 +5205,9 @@ vErrors.push(err38);
 errors++;
 }
 }
-}
-if(data.tools !== undefined){
-if(!(validate23(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate25(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate27(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err39 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.type,parentSchema:schema71,data};
+if(typeof data17 === "string"){
+if(!pattern0.test(data17)){
+const err39 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -3417,14 +5216,82 @@ vErrors.push(err39);
 }
 errors++;
 }
-validate33.errors = vErrors;
+}
+}
+if(data.maxLifetime !== undefined){
+let data18 = data.maxLifetime;
+if((typeof data18 !== "string") && (!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18))))){
+const err40 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data18};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+if((typeof data18 == "number") && (isFinite(data18))){
+if(data18 < 0 || isNaN(data18)){
+const err41 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data18};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+}
+if(typeof data18 === "string"){
+if(!pattern0.test(data18)){
+const err42 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data18};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+}
+}
+if(data.tools !== undefined){
+if(!(validate45(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+validate59.errors = vErrors;
 return errors === 0;
 }
 
-const schema83 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
-const pattern37 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
+const schema113 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const pattern55 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
 
-function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3443,6 +5310,15 @@ data.startupTimeout = "30s";
 if(data.timeout === undefined){
 data.timeout = "60s";
 }
+if(data.limits === undefined){
+data.limits = {};
+}
+if(data.breaker === undefined){
+data.breaker = {};
+}
+if(data.retry === undefined){
+data.retry = {};
+}
 if(data.onFailure === undefined){
 data.onFailure = "omit";
 }
@@ -3456,7 +5332,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema83.required,parentSchema:schema83,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema113.required,parentSchema:schema113,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3466,7 +5342,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema83.required,parentSchema:schema83,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema113.required,parentSchema:schema113,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3476,8 +5352,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema83.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema83,data};
+if(!(func2.call(schema113.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema113,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3490,7 +5366,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.properties.type.type,parentSchema:schema83.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.type.type,parentSchema:schema113.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3500,7 +5376,7 @@ vErrors.push(err3);
 errors++;
 }
 if("ws" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema83.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema113.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3513,8 +5389,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern37.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema83.properties.url,data:data1};
+if(!pattern55.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema113.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3525,7 +5401,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.properties.url.type,parentSchema:schema83.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.url.type,parentSchema:schema113.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3540,8 +5416,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern20.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema59,data:key1,propertyName:key1};
+if(!pattern38.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema89,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3552,7 +5428,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.type,parentSchema:schema89,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3563,7 +5439,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema83.properties.headers.propertyNames,parentSchema:schema83.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema113.properties.headers.propertyNames,parentSchema:schema113.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3576,8 +5452,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern21.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema83.properties.headers.additionalProperties,data:data3};
+if(!pattern39.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema113.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3588,7 +5464,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.properties.headers.additionalProperties.type,parentSchema:schema83.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.headers.additionalProperties.type,parentSchema:schema113.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3600,7 +5476,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.properties.headers.type,parentSchema:schema83.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.properties.headers.type,parentSchema:schema113.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3611,7 +5487,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema25.type},message:"must be string,integer",schema:schema25.type,parentSchema:schema25,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3622,7 +5498,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema25,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3633,8 +5509,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern7.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema25,data:data4};
+if(!pattern8.test(data4)){
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3647,8 +5523,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern11.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema32,data:data5};
+if(!pattern12.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema34,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3659,7 +5535,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.type,parentSchema:schema32,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3671,7 +5547,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema33.type,parentSchema:schema33,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3750,9 +5626,21 @@ vErrors.push(err24);
 errors++;
 }
 }
-let data9 = data.onFailure;
-if(typeof data9 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.type,parentSchema:schema36,data:data9};
+if(!(validate23(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+errors = vErrors.length;
+}
+if(!(validate25(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+if(!(validate29(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+let data12 = data.onFailure;
+if(typeof data12 !== "string"){
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3761,8 +5649,8 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(!((data9 === "omit") || (data9 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema36.enum},message:"must be equal to one of the allowed values",schema:schema36.enum,parentSchema:schema36,data:data9};
+if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -3771,9 +5659,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-let data10 = data.era;
-if(typeof data10 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema37.type,parentSchema:schema37,data:data10};
+let data13 = data.era;
+if(typeof data13 !== "string"){
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -3782,8 +5670,8 @@ vErrors.push(err27);
 }
 errors++;
 }
-if(!(((data10 === "auto") || (data10 === "legacy")) || (data10 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema37.enum},message:"must be equal to one of the allowed values",schema:schema37.enum,parentSchema:schema37,data:data10};
+if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -3792,9 +5680,9 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data11 = data.isolation;
-if(typeof data11 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.type,parentSchema:schema38,data:data11};
+let data14 = data.isolation;
+if(typeof data14 !== "string"){
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -3803,8 +5691,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(!(((data11 === "shared") || (data11 === "session")) || (data11 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema38.enum},message:"must be equal to one of the allowed values",schema:schema38.enum,parentSchema:schema38,data:data11};
+if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -3813,9 +5701,10 @@ vErrors.push(err30);
 }
 errors++;
 }
-let data12 = data.start;
-if(typeof data12 !== "string"){
-const err31 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema39.type,parentSchema:schema39,data:data12};
+if(data.cache !== undefined){
+let data15 = data.cache;
+if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema113.properties.cache.type},message:"must be object,boolean",schema:schema113.properties.cache.type,parentSchema:schema113.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -3824,8 +5713,11 @@ vErrors.push(err31);
 }
 errors++;
 }
-if(!(((data12 === "auto") || (data12 === "lazy")) || (data12 === "eager"))){
-const err32 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema39.enum},message:"must be equal to one of the allowed values",schema:schema39.enum,parentSchema:schema39,data:data12};
+const _errs43 = errors;
+let valid12 = true;
+const _errs44 = errors;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err32 = {};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3834,10 +5726,31 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(data.idle !== undefined){
-let data13 = data.idle;
-if((typeof data13 !== "string") && (!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13))))){
-const err33 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data13};
+var _valid0 = _errs44 === errors;
+errors = _errs43;
+if(vErrors !== null){
+if(_errs43){
+vErrors.length = _errs43;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs46 = errors;
+if(!(validate33(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs46 === errors;
+valid12 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs47 = errors;
+if(false !== data15){
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema113.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3846,9 +5759,12 @@ vErrors.push(err33);
 }
 errors++;
 }
-if((typeof data13 == "number") && (isFinite(data13))){
-if(data13 < 0 || isNaN(data13)){
-const err34 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data13};
+var _valid0 = _errs47 === errors;
+valid12 = _valid0;
+ifClause0 = "else";
+}
+if(!valid12){
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema113.properties.cache.if,parentSchema:schema113.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3858,9 +5774,9 @@ vErrors.push(err34);
 errors++;
 }
 }
-if(typeof data13 === "string"){
-if(!pattern0.test(data13)){
-const err35 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data13};
+let data16 = data.start;
+if(typeof data16 !== "string"){
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.type,parentSchema:schema69,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3869,12 +5785,8 @@ vErrors.push(err35);
 }
 errors++;
 }
-}
-}
-if(data.maxLifetime !== undefined){
-let data14 = data.maxLifetime;
-if((typeof data14 !== "string") && (!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14))))){
-const err36 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data14};
+if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema69.enum},message:"must be equal to one of the allowed values",schema:schema69.enum,parentSchema:schema69,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3883,9 +5795,10 @@ vErrors.push(err36);
 }
 errors++;
 }
-if((typeof data14 == "number") && (isFinite(data14))){
-if(data14 < 0 || isNaN(data14)){
-const err37 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data14};
+if(data.idle !== undefined){
+let data17 = data.idle;
+if((typeof data17 !== "string") && (!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17))))){
+const err37 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -3894,10 +5807,9 @@ vErrors.push(err37);
 }
 errors++;
 }
-}
-if(typeof data14 === "string"){
-if(!pattern0.test(data14)){
-const err38 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data14};
+if((typeof data17 == "number") && (isFinite(data17))){
+if(data17 < 0 || isNaN(data17)){
+const err38 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -3907,28 +5819,9 @@ vErrors.push(err38);
 errors++;
 }
 }
-}
-if(data.tools !== undefined){
-if(!(validate23(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate25(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate27(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err39 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.type,parentSchema:schema83,data};
+if(typeof data17 === "string"){
+if(!pattern0.test(data17)){
+const err39 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -3937,7 +5830,75 @@ vErrors.push(err39);
 }
 errors++;
 }
-validate37.errors = vErrors;
+}
+}
+if(data.maxLifetime !== undefined){
+let data18 = data.maxLifetime;
+if((typeof data18 !== "string") && (!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18))))){
+const err40 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data18};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+if((typeof data18 == "number") && (isFinite(data18))){
+if(data18 < 0 || isNaN(data18)){
+const err41 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data18};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+}
+if(typeof data18 === "string"){
+if(!pattern0.test(data18)){
+const err42 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data18};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+}
+}
+if(data.tools !== undefined){
+if(!(validate45(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.type,parentSchema:schema113,data};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+validate67.errors = vErrors;
 return errors === 0;
 }
 
@@ -3947,7 +5908,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema29.required,parentSchema:schema29,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema31.required,parentSchema:schema31,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3965,25 +5926,25 @@ errors = vErrors.length;
 }
 }
 else if(tag0 === "http"){
-if(!(validate29(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+if(!(validate51(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "sse"){
-if(!(validate33(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+if(!(validate59(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate59.errors : vErrors.concat(validate59.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "ws"){
-if(!(validate37(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+if(!(validate67(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate67.errors : vErrors.concat(validate67.errors);
 errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema29.discriminator,parentSchema:schema29,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema31.discriminator,parentSchema:schema31,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3994,7 +5955,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema29.discriminator,parentSchema:schema29,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema31.discriminator,parentSchema:schema31,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4005,7 +5966,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4018,9 +5979,9 @@ validate21.errors = vErrors;
 return errors === 0;
 }
 
-const schema96 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
+const schema126 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
 
-function validate46(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate80(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -4028,7 +5989,7 @@ if(data.header === undefined){
 data.header = "X-Session-ID";
 }
 if(data.upstreams === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema96.required,parentSchema:schema96,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema126.required,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4039,7 +6000,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "header") || (key0 === "upstreams"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema96,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4051,8 +6012,8 @@ errors++;
 }
 let data0 = data.header;
 if(typeof data0 === "string"){
-if(!pattern20.test(data0)){
-const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema59,data:data0};
+if(!pattern38.test(data0)){
+const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema89,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4063,7 +6024,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:data0};
+const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.type,parentSchema:schema89,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4076,7 +6037,7 @@ if(data.upstreams !== undefined){
 let data1 = data.upstreams;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema96.properties.upstreams,data:data1};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema126.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4089,7 +6050,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema96.properties.upstreams.items.type,parentSchema:schema96.properties.upstreams.items,data:data2};
+const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.upstreams.items.type,parentSchema:schema126.properties.upstreams.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4101,7 +6062,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema96.properties.upstreams.type,parentSchema:schema96.properties.upstreams,data:data1};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema126.properties.upstreams.type,parentSchema:schema126.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4113,7 +6074,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema96.type,parentSchema:schema96,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4122,22 +6083,34 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate46.errors = vErrors;
+validate80.errors = vErrors;
 return errors === 0;
 }
 
-const schema98 = {"description":"How long answers are kept.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept when the server does not announce changes.","$ref":"#/$defs/duration","default":"5m","examples":["1h"]}},"examples":[{"lists":"5m"}]};
+const schema128 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
 
-function validate48(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.lists === undefined){
 data.lists = "5m";
 }
+if(data.negative === undefined){
+data.negative = "2s";
+}
+if(data.maxEntries === undefined){
+data.maxEntries = 10000;
+}
+if(data.maxBytes === undefined){
+data.maxBytes = "64MiB";
+}
+if(data.meta === undefined){
+data.meta = false;
+}
 for(const key0 in data){
-if(!(key0 === "lists")){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema98,data};
+if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema128,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4147,9 +6120,31 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.lists;
-if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/lists",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+if(!(validate34(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+errors = vErrors.length;
+}
+if(data.resources !== undefined){
+if(!(validate34(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate34(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+errors = vErrors.length;
+}
+}
+if(data.tools !== undefined){
+if(!(validate40(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
+errors = vErrors.length;
+}
+}
+let data4 = data.negative;
+if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
+const err1 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4158,9 +6153,9 @@ vErrors.push(err1);
 }
 errors++;
 }
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/lists",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 0 || isNaN(data4)){
+const err2 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4170,9 +6165,9 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(typeof data0 === "string"){
-if(!pattern0.test(data0)){
-const err3 = {instancePath:instancePath+"/lists",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+if(typeof data4 === "string"){
+if(!pattern0.test(data4)){
+const err3 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4182,9 +6177,9 @@ vErrors.push(err3);
 errors++;
 }
 }
-}
-else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema98.type,parentSchema:schema98,data};
+let data5 = data.maxEntries;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema128.properties.maxEntries.type,parentSchema:schema128.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4193,21 +6188,100 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate48.errors = vErrors;
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 > 10000000 || isNaN(data5)){
+const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema128.properties.maxEntries,data:data5};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data5 < 1 || isNaN(data5)){
+const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema128.properties.maxEntries,data:data5};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data6 = data.maxBytes;
+if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
+const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data6};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 < 0 || isNaN(data6)){
+const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data6};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(typeof data6 === "string"){
+if(!pattern8.test(data6)){
+const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data6};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+let data7 = data.meta;
+if(typeof data7 !== "boolean"){
+const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema128.properties.meta.type,parentSchema:schema128.properties.meta,data:data7};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+validate82.errors = vErrors;
 return errors === 0;
 }
 
-const schema100 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
-const schema101 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
-const schema102 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
+const schema131 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
+const schema132 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
+const schema133 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
 
-function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate89(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema101,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4220,7 +6294,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema102.type},message:"must be string,array",schema:schema102.type,parentSchema:schema102,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4231,7 +6305,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4243,7 +6317,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema102,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4257,7 +6331,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4268,7 +6342,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.items.type,parentSchema:schema102.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4283,7 +6357,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema102.type},message:"must be string,array",schema:schema102.type,parentSchema:schema102,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4294,7 +6368,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4306,7 +6380,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema102,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4320,7 +6394,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4331,7 +6405,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.items.type,parentSchema:schema102.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4346,7 +6420,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema102.type},message:"must be string,array",schema:schema102.type,parentSchema:schema102,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4357,7 +6431,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4369,7 +6443,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema102,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4383,7 +6457,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -4394,7 +6468,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.items.type,parentSchema:schema102.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4409,7 +6483,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema102.type},message:"must be string,array",schema:schema102.type,parentSchema:schema102,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4420,7 +6494,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4432,7 +6506,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema102,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -4446,7 +6520,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -4457,7 +6531,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.items.type,parentSchema:schema102.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -4472,7 +6546,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema102.type},message:"must be string,array",schema:schema102.type,parentSchema:schema102,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -4483,7 +6557,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -4495,7 +6569,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema102,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -4509,7 +6583,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -4520,7 +6594,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.items.type,parentSchema:schema102.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -4535,7 +6609,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema102.type},message:"must be string,array",schema:schema102.type,parentSchema:schema102,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4546,7 +6620,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4558,7 +6632,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema102,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4572,7 +6646,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema102.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4583,7 +6657,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.items.type,parentSchema:schema102.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4597,7 +6671,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4606,12 +6680,12 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate51.errors = vErrors;
+validate89.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate50(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate88(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -4620,7 +6694,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema100.oneOf[0].required,parentSchema:schema100.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema131.oneOf[0].required,parentSchema:schema131.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4638,7 +6712,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema100.oneOf[1].required,parentSchema:schema100.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema131.oneOf[1].required,parentSchema:schema131.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4660,7 +6734,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema100.oneOf,parentSchema:schema100,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema131.oneOf,parentSchema:schema131,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4686,7 +6760,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema100,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema131,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4696,14 +6770,14 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(!(validate51(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
-vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+if(!(validate89(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
+vErrors = vErrors === null ? validate89.errors : vErrors.concat(validate89.errors);
 errors = vErrors.length;
 }
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.to.type,parentSchema:schema100.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.to.type,parentSchema:schema131.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4717,7 +6791,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema100.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema131.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4728,7 +6802,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema100.properties.deny.type,parentSchema:schema100.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.deny.type,parentSchema:schema131.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4740,7 +6814,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema100.type,parentSchema:schema100,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4749,19 +6823,19 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate50.errors = vErrors;
+validate88.errors = vErrors;
 return errors === 0;
 }
 
-const schema108 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
+const schema139 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
 
-function validate54(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema108,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema139,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4772,26 +6846,26 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate25(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate25(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
 errors = vErrors.length;
 }
 }
 if(data.resources !== undefined){
-if(!(validate27(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema108.type,parentSchema:schema108,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema139.type,parentSchema:schema139,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4800,13 +6874,13 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate54.errors = vErrors;
+validate92.errors = vErrors;
 return errors === 0;
 }
 
-const schema110 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
+const schema141 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
 
-function validate59(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -4817,7 +6891,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema110.required,parentSchema:schema110,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema141.required,parentSchema:schema141,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4828,7 +6902,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema110,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema141,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4842,7 +6916,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema110.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema141.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4853,7 +6927,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema110.properties.use.type,parentSchema:schema110.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema141.properties.use.type,parentSchema:schema141.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4865,7 +6939,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema110.properties.options.type,parentSchema:schema110.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema141.properties.options.type,parentSchema:schema141.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4876,7 +6950,7 @@ errors++;
 }
 let data2 = data.enabled;
 if(typeof data2 !== "boolean"){
-const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema33.type,parentSchema:schema33,data:data2};
+const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4887,7 +6961,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema110.type,parentSchema:schema110,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema141.type,parentSchema:schema141,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4896,11 +6970,11 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate59.errors = vErrors;
+validate97.errors = vErrors;
 return errors === 0;
 }
 
-const pattern2 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
+const pattern3 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -4920,6 +6994,9 @@ data.lists = {};
 }
 if(data.shutdown === undefined){
 data.shutdown = {};
+}
+if(data.control === undefined){
+data.control = {};
 }
 if(data.processes === undefined){
 data.processes = {};
@@ -5205,17 +7282,14 @@ if(!(validate13(data.shutdown, {instancePath:instancePath+"/shutdown",parentData
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-let data13 = data.processes;
+let data13 = data.control;
 if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-if(data13.max === undefined){
-data13.max = 64;
-}
-if(data13.starting === undefined){
-data13.starting = 4;
+if(data13.enabled === undefined){
+data13.enabled = true;
 }
 for(const key3 in data13){
-if(!((key3 === "max") || (key3 === "starting"))){
-const err21 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema18,data:data13};
+if(!((key3 === "enabled") || (key3 === "socket"))){
+const err21 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema19,data:data13};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5225,9 +7299,9 @@ vErrors.push(err21);
 errors++;
 }
 }
-let data14 = data13.max;
-if(!(((typeof data14 == "number") && (!(data14 % 1) && !isNaN(data14))) && (isFinite(data14)))){
-const err22 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema18.properties.max.type,parentSchema:schema18.properties.max,data:data14};
+let data14 = data13.enabled;
+if(typeof data14 !== "boolean"){
+const err22 = {instancePath:instancePath+"/control/enabled",schemaPath:"#/$defs/ControlConfig/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema19.properties.enabled.type,parentSchema:schema19.properties.enabled,data:data14};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5236,9 +7310,11 @@ vErrors.push(err22);
 }
 errors++;
 }
-if((typeof data14 == "number") && (isFinite(data14))){
-if(data14 > 10000 || isNaN(data14)){
-const err23 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema18.properties.max,data:data14};
+if(data13.socket !== undefined){
+let data15 = data13.socket;
+if(typeof data15 === "string"){
+if(data15.length < 1){
+const err23 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema19.properties.socket,data:data15};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -5247,8 +7323,9 @@ vErrors.push(err23);
 }
 errors++;
 }
-if(data14 < 1 || isNaN(data14)){
-const err24 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema18.properties.max,data:data14};
+}
+else {
+const err24 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema19.properties.socket.type,parentSchema:schema19.properties.socket,data:data15};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -5258,9 +7335,9 @@ vErrors.push(err24);
 errors++;
 }
 }
-let data15 = data13.starting;
-if(!(((typeof data15 == "number") && (!(data15 % 1) && !isNaN(data15))) && (isFinite(data15)))){
-const err25 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema18.properties.starting.type,parentSchema:schema18.properties.starting,data:data15};
+}
+else {
+const err25 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema19.type,parentSchema:schema19,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -5269,9 +7346,17 @@ vErrors.push(err25);
 }
 errors++;
 }
-if((typeof data15 == "number") && (isFinite(data15))){
-if(data15 > 1000 || isNaN(data15)){
-const err26 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema18.properties.starting,data:data15};
+let data16 = data.processes;
+if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
+if(data16.max === undefined){
+data16.max = 64;
+}
+if(data16.starting === undefined){
+data16.starting = 4;
+}
+for(const key4 in data16){
+if(!((key4 === "max") || (key4 === "starting"))){
+const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema20,data:data16};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5280,8 +7365,10 @@ vErrors.push(err26);
 }
 errors++;
 }
-if(data15 < 1 || isNaN(data15)){
-const err27 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema18.properties.starting,data:data15};
+}
+let data17 = data16.max;
+if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
+const err27 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema20.properties.max.type,parentSchema:schema20.properties.max,data:data17};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -5290,10 +7377,9 @@ vErrors.push(err27);
 }
 errors++;
 }
-}
-}
-else {
-const err28 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema18.type,parentSchema:schema18,data:data13};
+if((typeof data17 == "number") && (isFinite(data17))){
+if(data17 > 10000 || isNaN(data17)){
+const err28 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema20.properties.max,data:data17};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -5302,13 +7388,8 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data16 = data.listeners;
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-for(const key4 in data16){
-const _errs40 = errors;
-if(typeof key4 === "string"){
-if(!pattern2.test(key4)){
-const err29 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema19,data:key4,propertyName:key4};
+if(data17 < 1 || isNaN(data17)){
+const err29 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema20.properties.max,data:data17};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5318,8 +7399,9 @@ vErrors.push(err29);
 errors++;
 }
 }
-else {
-const err30 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema19.type,parentSchema:schema19,data:key4,propertyName:key4};
+let data18 = data16.starting;
+if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
+const err30 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema20.properties.starting.type,parentSchema:schema20.properties.starting,data:data18};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5328,9 +7410,9 @@ vErrors.push(err30);
 }
 errors++;
 }
-var valid9 = _errs40 === errors;
-if(!valid9){
-const err31 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key4},message:"property name must be valid",schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data16};
+if((typeof data18 == "number") && (isFinite(data18))){
+if(data18 > 1000 || isNaN(data18)){
+const err31 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema20.properties.starting,data:data18};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5339,16 +7421,8 @@ vErrors.push(err31);
 }
 errors++;
 }
-}
-for(const key5 in data16){
-if(!(validate15(data16[key5], {instancePath:instancePath+"/listeners/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data16,parentDataProperty:key5,rootData}))){
-vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err32 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data16};
+if(data18 < 1 || isNaN(data18)){
+const err32 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema20.properties.starting,data:data18};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -5357,13 +7431,10 @@ vErrors.push(err32);
 }
 errors++;
 }
-let data18 = data.upstreams;
-if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
-for(const key6 in data18){
-const _errs47 = errors;
-if(typeof key6 === "string"){
-if(!pattern2.test(key6)){
-const err33 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema19,data:key6,propertyName:key6};
+}
+}
+else {
+const err33 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema20.type,parentSchema:schema20,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5372,9 +7443,13 @@ vErrors.push(err33);
 }
 errors++;
 }
-}
-else {
-const err34 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema19.type,parentSchema:schema19,data:key6,propertyName:key6};
+let data19 = data.listeners;
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+for(const key5 in data19){
+const _errs48 = errors;
+if(typeof key5 === "string"){
+if(!pattern3.test(key5)){
+const err34 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema21,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5383,9 +7458,9 @@ vErrors.push(err34);
 }
 errors++;
 }
-var valid12 = _errs47 === errors;
-if(!valid12){
-const err35 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key6},message:"property name must be valid",schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data18};
+}
+else {
+const err35 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.type,parentSchema:schema21,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -5394,16 +7469,9 @@ vErrors.push(err35);
 }
 errors++;
 }
-}
-for(const key7 in data18){
-if(!(validate21(data18[key7], {instancePath:instancePath+"/upstreams/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data18,parentDataProperty:key7,rootData}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err36 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data18};
+var valid11 = _errs48 === errors;
+if(!valid11){
+const err36 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data19};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -5412,15 +7480,16 @@ vErrors.push(err36);
 }
 errors++;
 }
-if(data.sessionHeaders !== undefined){
-if(!(validate46(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
-vErrors = vErrors === null ? validate46.errors : vErrors.concat(validate46.errors);
+}
+for(const key6 in data19){
+if(!(validate15(data19[key6], {instancePath:instancePath+"/listeners/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data19,parentDataProperty:key6,rootData}))){
+vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
 errors = vErrors.length;
 }
 }
-let data21 = data.cache;
-if((!(data21 && typeof data21 == "object" && !Array.isArray(data21))) && (typeof data21 !== "boolean")){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data21};
+}
+else {
+const err37 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data19};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -5429,11 +7498,13 @@ vErrors.push(err37);
 }
 errors++;
 }
+let data21 = data.upstreams;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+for(const key7 in data21){
 const _errs55 = errors;
-let valid15 = true;
-const _errs56 = errors;
-if(!(data21 && typeof data21 == "object" && !Array.isArray(data21))){
-const err38 = {};
+if(typeof key7 === "string"){
+if(!pattern3.test(key7)){
+const err38 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema21,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -5442,31 +7513,9 @@ vErrors.push(err38);
 }
 errors++;
 }
-var _valid0 = _errs56 === errors;
-errors = _errs55;
-if(vErrors !== null){
-if(_errs55){
-vErrors.length = _errs55;
 }
 else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs58 = errors;
-if(!(validate48(data21, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate48.errors : vErrors.concat(validate48.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs58 === errors;
-valid15 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs59 = errors;
-if(false !== data21){
-const err39 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data21};
+const err39 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.type,parentSchema:schema21,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -5475,12 +7524,9 @@ vErrors.push(err39);
 }
 errors++;
 }
-var _valid0 = _errs59 === errors;
-valid15 = _valid0;
-ifClause0 = "else";
-}
-if(!valid15){
-const err40 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data21};
+var valid14 = _errs55 === errors;
+if(!valid14){
+const err40 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data21};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -5489,19 +7535,16 @@ vErrors.push(err40);
 }
 errors++;
 }
-if(data.routes !== undefined){
-let data22 = data.routes;
-if(Array.isArray(data22)){
-const len1 = data22.length;
-for(let i1=0; i1<len1; i1++){
-if(!(validate50(data22[i1], {instancePath:instancePath+"/routes/" + i1,parentData:data22,parentDataProperty:i1,rootData}))){
-vErrors = vErrors === null ? validate50.errors : vErrors.concat(validate50.errors);
+}
+for(const key8 in data21){
+if(!(validate21(data21[key8], {instancePath:instancePath+"/upstreams/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data21,parentDataProperty:key8,rootData}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data22};
+const err41 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data21};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -5510,20 +7553,15 @@ vErrors.push(err41);
 }
 errors++;
 }
-}
-if(data.filters !== undefined){
-if(!(validate54(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
-vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+if(data.sessionHeaders !== undefined){
+if(!(validate80(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
+vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
 errors = vErrors.length;
 }
 }
-let data25 = data.plugins;
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-for(const key8 in data25){
-const _errs66 = errors;
-if(typeof key8 === "string"){
-if(!pattern2.test(key8)){
-const err42 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema19,data:key8,propertyName:key8};
+let data24 = data.cache;
+if((!(data24 && typeof data24 == "object" && !Array.isArray(data24))) && (typeof data24 !== "boolean")){
+const err42 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data24};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -5532,9 +7570,11 @@ vErrors.push(err42);
 }
 errors++;
 }
-}
-else {
-const err43 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema19.type,parentSchema:schema19,data:key8,propertyName:key8};
+const _errs63 = errors;
+let valid17 = true;
+const _errs64 = errors;
+if(!(data24 && typeof data24 == "object" && !Array.isArray(data24))){
+const err43 = {};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -5543,9 +7583,31 @@ vErrors.push(err43);
 }
 errors++;
 }
-var valid18 = _errs66 === errors;
-if(!valid18){
-const err44 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key8},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data25};
+var _valid0 = _errs64 === errors;
+errors = _errs63;
+if(vErrors !== null){
+if(_errs63){
+vErrors.length = _errs63;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs66 = errors;
+if(!(validate82(data24, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs66 === errors;
+valid17 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs67 = errors;
+if(false !== data24){
+const err44 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data24};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -5554,16 +7616,12 @@ vErrors.push(err44);
 }
 errors++;
 }
+var _valid0 = _errs67 === errors;
+valid17 = _valid0;
+ifClause0 = "else";
 }
-for(const key9 in data25){
-if(!(validate59(data25[key9], {instancePath:instancePath+"/plugins/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data25,parentDataProperty:key9,rootData}))){
-vErrors = vErrors === null ? validate59.errors : vErrors.concat(validate59.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err45 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data25};
+if(!valid17){
+const err45 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data24};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -5572,14 +7630,97 @@ vErrors.push(err45);
 }
 errors++;
 }
+if(data.routes !== undefined){
+let data25 = data.routes;
+if(Array.isArray(data25)){
+const len1 = data25.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate88(data25[i1], {instancePath:instancePath+"/routes/" + i1,parentData:data25,parentDataProperty:i1,rootData}))){
+vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
-const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
+const err46 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data25};
 if(vErrors === null){
 vErrors = [err46];
 }
 else {
 vErrors.push(err46);
+}
+errors++;
+}
+}
+if(data.filters !== undefined){
+if(!(validate92(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
+vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
+errors = vErrors.length;
+}
+}
+let data28 = data.plugins;
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+for(const key9 in data28){
+const _errs74 = errors;
+if(typeof key9 === "string"){
+if(!pattern3.test(key9)){
+const err47 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema21,data:key9,propertyName:key9};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+}
+else {
+const err48 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.type,parentSchema:schema21,data:key9,propertyName:key9};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+var valid20 = _errs74 === errors;
+if(!valid20){
+const err49 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key9},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data28};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+}
+for(const key10 in data28){
+if(!(validate97(data28[key10], {instancePath:instancePath+"/plugins/" + key10.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data28,parentDataProperty:key10,rootData}))){
+vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err50 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data28};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+}
+else {
+const err51 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
 }
 errors++;
 }
