@@ -34,18 +34,19 @@ export interface HandshakeOptions {
 /** Opens a link and finds out who is there, and of which era (the upstream half of the eras' detection rules). */
 export async function shakeHands(options: HandshakeOptions): Promise<Link> {
   const remembered = options.era === 'auto' ? options.memory.recall() : options.era
-  if (remembered !== 'legacy') return probe(options)
+  if (remembered !== 'legacy') return probe(options, options.open())
+  const link = options.open()
   try {
-    return await initialize(options.open(), options)
+    return await initialize(link, options)
   } catch (error) {
     if (options.era !== 'auto' || !isRefusal(error)) throw error
     options.memory.forget()
-    return probe(options)
+    // A process that said no is still there: it is asked on, so that none is left behind.
+    return probe(options, link.closedBecause === undefined ? link : options.open())
   }
 }
 
-async function probe(options: HandshakeOptions): Promise<Link> {
-  const link = options.open()
+async function probe(options: HandshakeOptions, link: Link): Promise<Link> {
   const discovery = discover(link, options)
   const first = await inTime(discovery, link, options)
   if (first !== 'late' && first !== undefined) return opened(link, first, options)
