@@ -4,6 +4,7 @@ import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
+import type { UpstreamMemory } from './upstream-memory.ts'
 
 /** What came of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
 export type Answer = { result: Payload } | { error: RpcError } | { input: Payload } | { task: Payload }
@@ -187,6 +188,8 @@ export interface UpstreamStatus {
   readonly name: string
   readonly type: string
   readonly state: UpstreamState
+  /** What is said of the server was saved by an earlier run; it has not been spoken to in this one. */
+  readonly remembered?: true
   readonly problem?: string
   readonly pid?: number
   readonly era?: string
@@ -238,6 +241,10 @@ export interface Upstream {
   readonly logs?: UpstreamLogs | undefined
   /** What is known of its processes or connections and its load. */
   readonly runtime?: UpstreamRuntime | undefined
+  /** What outlives this process; absent where nothing does. */
+  readonly memory?: UpstreamMemory | undefined
+  /** Whether `server` was saved by an earlier run and nobody has asked since. */
+  readonly isRemembered?: boolean
   dispatch: Dispatch
   /** A client's conversation is over: what was kept for it may go. */
   sessionEnded?(session: Session): void
@@ -289,6 +296,8 @@ export interface UpstreamContext {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Shared by all upstreams that are processes; absent where nothing bounds them. */
   readonly room?: ProcessRoom
+  /** What is known of it from before, and will be known later; absent where nothing outlives this process. */
+  readonly memory?: UpstreamMemory | undefined
   /** A notification that belongs to no request. */
   notify(notification: Notification): void
   /** A legacy server's own request; `exchange` is the call it came with, where that is known. */
@@ -387,3 +396,4 @@ export interface Clock {
 }
 
 export type { Config, ListenerConfig, UpstreamConfig, JsonObject, RpcId, RpcError, Payload, Era }
+export type { UpstreamMemory }

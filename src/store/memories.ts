@@ -1,0 +1,108 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Clock, Log, UpstreamMemory } from '../core/ports.ts'
+import { fileOf, recordsIn, type Contents, type Recorded } from './catalogue-format.ts'
+import { StateFile } from './state-file.ts'
+
+const NAME = 'catalogue.json'
+const MAX_BYTES = 32 * 1024 * 1024
+/** Changes within this time are written once. */
+const GATHER_MS = 300
+
+/** What the memories of a gateway need. */
+export interface MemoriesOptions {
+  /** Absolute. Made, for its owner alone, when there is something to save. */
+  readonly directory: string
+  /** Whether to begin without what earlier runs have saved. */
+  readonly fresh?: boolean | undefined
+  readonly log: Log
+  readonly clock: Clock
+}
+
+/**
+ * What is known of every upstream, in one file: read once, written behind the back of those who change it. Several
+ * gateways may share it; each writes what it has learnt itself, and keeps what the others wrote.
+ */
+export class Memories {
+  readonly #file: StateFile
+  readonly #clock: Clock
+  readonly #salt: string
+  readonly #records: Map<string, Recorded>
+  /** Upstreams that this gateway has; others are dropped with the next write. */
+  readonly #names = new Set<string>()
+  /** Those of which this gateway knows more than the file. */
+  readonly #learnt = new Set<string>()
+  #takeBackSave: (() => void) | undefined
+  #saving: Promise<void> = Promise.resolve()
+
+  private constructor(file: StateFile, clock: Clock, { salt, records }: Contents) {
+    this.#file = file
+    this.#clock = clock
+    this.#salt = salt
+    this.#records = records
+  }
+
+  /** Reads what was saved; with nothing, or nothing that can be used, it begins empty. Never rejects. */
+  static async open({ directory, fresh, log, clock }: MemoriesOptions): Promise<Memories> {
+    const uid = process.getuid?.()
+    const file = new StateFile({ path: join(directory, NAME), maxBytes: MAX_BYTES, uid, log })
+    const nothing = { salt: randomBytes(16).toString('base64url'), records: new Map<string, Recorded>() }
+    if (fresh === true) return new Memories(file, clock, nothing)
+    const saved = await file.read()
+    const contents = saved === undefined ? undefined : recordsIn(saved)
+    if (saved !== undefined && contents === undefined) await file.setAside('it is of another form')
+    return new Memories(file, clock, contents === undefined || contents === 'other' ? nothing : contents)
+  }
+
+  /** The memory of one upstream; `spec` is all that makes it the server it is, as text, of which only a digest is kept. */
+  of(name: string, spec: string): UpstreamMemory {
+    const key = createHmac('sha256', this.#salt).update(spec).digest('base64url')
+    this.#names.add(name)
+    return {
+      read: part => {
+        const record = this.#records.get(name)
+        return record?.key === key ? record.parts.get(part) : undefined
+      },
+      write: (part, value) => {
+        const record = this.#records.get(name)
+        const parts = new Map(record?.key === key ? record.parts : undefined)
+        this.#records.set(name, { key, parts: parts.set(part, value) })
+        this.#changed(name)
+      },
+      forget: () => {
+        this.#records.delete(name)
+        this.#changed(name)
+      },
+    }
+  }
+
+  /** Resolves when everything is on the disk, as far as it can be. */
+  async flush(): Promise<void> {
+    if (this.#takeBackSave !== undefined) this.#save()
+    await this.#saving
+  }
+
+  #changed(name: string): void {
+    this.#learnt.add(name)
+    this.#takeBackSave ??= this.#clock.after(GATHER_MS, () => this.#save())
+  }
+
+  #save(): void {
+    this.#takeBackSave?.()
+    this.#takeBackSave = undefined
+    this.#saving = this.#saving.then(() => this.#write())
+  }
+
+  async #write(): Promise<void> {
+    await this.#takeOver()
+    const records = [...this.#records].filter(([name]) => this.#names.has(name))
+    await this.#file.write(fileOf({ salt: this.#salt, records: new Map(records) }))
+  }
+
+  /** Another gateway of the same configuration may have learnt what this one has not. */
+  async #takeOver(): Promise<void> {
+    const saved = recordsIn(await this.#file.peek())
+    if (saved === undefined || saved === 'other' || saved.salt !== this.#salt) return
+    for (const [name, record] of saved.records) if (!this.#learnt.has(name)) this.#records.set(name, record)
+  }
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Log } from '../core/ports.ts'
+import { reasonOf } from '../errors.ts'
+
+/** Files that could not be read and are kept for people to look at. */
+const MAX_ASIDE = 3
+
+/** What a state file is. */
+export interface StateFileOptions {
+  readonly path: string
+  /** Larger ones are neither read nor written, in bytes. */
+  readonly maxBytes: number
+  /** Of this process; undefined where files have no owner. */
+  readonly uid: number | undefined
+  readonly log: Log
+}
+
+/**
+ * One JSON document on disk, for its owner alone: replaced as a whole or not at all, set aside when it cannot be read.
+ * Nothing here throws; what goes wrong is said in the log once, and the gateway does without.
+ */
+export class StateFile {
+  readonly #options: StateFileOptions
+  #hasFailed = false
+
+  constructor(options: StateFileOptions) {
+    this.#options = options
+  }
+
+  /** What is in it; undefined when there is none, or none that can be used. */
+  async read(): Promise<unknown> {
+    const { path, log } = this.#options
+    let text: string | undefined
+    try {
+      text = await this.#text()
+    } catch (error) {
+      log.warn('what was saved is not used', { file: path, why: reasonOf(error) })
+    }
+    if (text === undefined) return undefined
+    try {
+      return JSON.parse(text) as unknown
+    } catch (error) {
+      await this.setAside(reasonOf(error))
+      return undefined
+    }
+  }
+
+  /** The same for who is about to replace it, and can do without: nothing is said or set aside. */
+  async peek(): Promise<unknown> {
+    try {
+      const text = await this.#text()
+      return text === undefined ? undefined : (JSON.parse(text) as unknown)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Replaces it; false when that failed. */
+  async write(value: unknown): Promise<boolean> {
+    const { path, log, maxBytes } = this.#options
+    const text = Buffer.from(JSON.stringify(value))
+    try {
+      if (text.length > maxBytes) throw new Error(`it would be larger than ${maxBytes} bytes`)
+      await this.#replace(text)
+      this.#hasFailed = false
+      return true
+    } catch (error) {
+      if (!this.#hasFailed)
+        log.warn('what is known of the servers is not saved', { file: path, why: reasonOf(error) })
+      this.#hasFailed = true
+      return false
+    }
+  }
+
+  /** Moves away what cannot be understood, and says so. */
+  async setAside(why: string): Promise<void> {
+    const { path, log } = this.#options
+    const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, '-')}`
+    log.warn('what was saved cannot be read; it is set aside and learnt anew', { file: path, aside, why })
+    try {
+      await rename(path, aside)
+      const names = (await readdir(dirname(path))).filter(name =>
+        name.startsWith(`${basename(path)}.corrupt-`),
+      )
+      for (const name of names.sort().slice(0, -MAX_ASIDE)) await rm(join(dirname(path), name))
+    } catch {
+      // It is read by nobody then, and replaced by the next write.
+    }
+  }
+
+  async #text(): Promise<string | undefined> {
+    const { path, maxBytes, uid } = this.#options
+    const file = await open(path, 'r').catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    })
+    if (file === undefined) return undefined
+    try {
+      const { size, mode, uid: owner } = await file.stat()
+      if (size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
+      // Whoever can write it could put words into the mouths of the servers.
+      if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0))
+        throw new Error('others than the user of this process can write it')
+      return await file.readFile('utf8')
+    } finally {
+      await file.close()
+    }
+  }
+
+  async #replace(text: Buffer): Promise<void> {
+    const { path } = this.#options
+    if ((await mkdir(dirname(path), { recursive: true, mode: 0o700 })) !== undefined)
+      await chmod(dirname(path), 0o700)
+    const next = `${path}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`
+    try {
+      const file = await open(next, 'wx', 0o600)
+      try {
+        await file.writeFile(text)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await rename(next, path)
+    } catch (error) {
+      await rm(next, { force: true }).catch(() => undefined)
+      throw error
+    }
+  }
+}
