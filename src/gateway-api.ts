@@ -26,6 +26,13 @@ export interface GatewayOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** Where a reload that names no configuration takes it from. */
   readonly load?: () => Promise<LoadedConfig | JsonObject>
+  /**
+   * A directory where what is known of the servers outlives this process, unless the configuration names another one or
+   * says `state: false`. Default: nothing outlives it.
+   */
+  readonly state?: string | undefined
+  /** Whether to begin without what an earlier run has left there. Default false. */
+  readonly fresh?: boolean
 }
 
 /** Names that came, went, became others, or stayed as they were. */

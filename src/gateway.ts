@@ -25,6 +25,7 @@ import { Listeners } from './listeners.ts'
 import { LogFeed } from './log-feed.ts'
 import { SlotTable } from './plugin-host/slots.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
+import { openMemories } from './state.ts'
 import { connect } from './transport/in-process.ts'
 import { BoundedRoom } from './transport/process-room.ts'
 import { InProcessTransport } from './transport/in-process-transport.ts'
@@ -68,6 +69,7 @@ export async function createGateway(
     parking: new Parking(),
     tasks: new TaskStore(),
     room,
+    memories: await openMemories(loaded, options, { log, clock: systemClock }),
     environment: options.environment ?? {},
     plugins: options.plugins ?? [],
     upstreamSays: (name, notification, upstream) => live.generations?.says(name, notification, upstream),
@@ -247,6 +249,7 @@ export class Gateway {
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
     await this.#generations.drained()
     await graph.hooks.runner('close')?.()
+    await this.#around.memories?.flush()
   }
 
   /** A client inside this process, which takes the same road as any other. */

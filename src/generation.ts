@@ -10,6 +10,7 @@ import type {
   Upstream,
   UpstreamConfig,
   UpstreamContext,
+  UpstreamMemory,
   UpstreamState,
 } from './core/ports.ts'
 import { KeptUpstream, liveOf } from './core/kept-upstream.ts'
@@ -21,6 +22,7 @@ import { install } from './plugin-host/install.ts'
 import { chooseBuiltins, loadConfigured, ordered, type Chosen } from './plugin-host/resolve.ts'
 import type { SlotTable } from './plugin-host/slots.ts'
 import type { Plugin } from './plugin.ts'
+import type { Memories } from './store/memories.ts'
 import { ownPackage } from './util/version.ts'
 
 /** What all generations of one gateway share. */
@@ -33,6 +35,8 @@ export interface Surroundings {
   readonly tasks: TaskStore
   /** Bounds on processes, which a reload may change. */
   readonly room: ProcessRoom & { resize(max: number, starting: number): void }
+  /** What outlives this process; absent where nothing does. */
+  readonly memories?: Memories | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
   /** What an upstream says or becomes goes to the generations that it is a part of; it is known once it is made. */
@@ -92,7 +96,11 @@ function createUpstreams(
       before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
     const isSame =
       kept !== undefined && fingerprint(kept.spec, isForOthers) === fingerprint(spec, isForOthers)
-    upstreams.set(name, isSame ? under(spec, kept) : createUpstream(name, spec, loaded, hooks, around))
+    if (isSame) upstreams.set(name, under(spec, kept))
+    else {
+      const memory = around.memories?.of(name, whatItIs(spec, isForOthers, loaded, around))
+      upstreams.set(name, createUpstream(name, spec, { loaded, hooks, around, memory }))
+    }
   }
   return upstreams
 }
@@ -114,12 +122,36 @@ function under(spec: UpstreamConfig, kept: Upstream): Upstream {
   return JSON.stringify(kept.spec) === JSON.stringify(spec) ? kept : new KeptUpstream(liveOf(kept), spec)
 }
 
+/** What differs between the places a gateway is started from, and says nothing of the servers. */
+const AMBIENT: ReadonlySet<string> = new Set(
+  'PATH SHELL TERM LANG TMPDIR TEMP TMP COMSPEC PATHEXT PROCESSOR_ARCHITECTURE PROGRAMFILES SYSTEMDRIVE SYSTEMROOT WINDIR'.split(
+    ' ',
+  ),
+)
+
+/** All that decides what a server says of itself, plugins included: with anything else what is remembered is of no use. */
+function whatItIs(
+  spec: UpstreamConfig,
+  without: ReadonlySet<string>,
+  { config, directory }: LoadedConfig,
+  { environment }: Surroundings,
+): string {
+  const inherited =
+    spec.type === 'stdio' ? spec.inheritEnv.filter(key => !AMBIENT.has(key)).map(key => environment[key]) : []
+  return JSON.stringify([ownPackage(), directory, fingerprint(spec, without), inherited, config.plugins])
+}
+
+interface Making {
+  readonly loaded: LoadedConfig
+  readonly hooks: Hooks
+  readonly around: Surroundings
+  readonly memory: UpstreamMemory | undefined
+}
+
 function createUpstream(
   name: string,
   spec: UpstreamConfig,
-  loaded: LoadedConfig,
-  hooks: Hooks,
-  around: Surroundings,
+  { loaded, hooks, around, memory }: Making,
 ): Upstream {
   let made: Upstream | undefined
   const context: UpstreamContext = {
@@ -130,6 +162,7 @@ function createUpstream(
     gateway: ownPackage(),
     environment: around.environment,
     room: around.room,
+    memory,
     notify: notification => around.upstreamSays(name, notification, made),
     ask: (ask, exchange) =>
       exchange === undefined

@@ -189,8 +189,10 @@ export async function startAll({ graph }: Generation): Promise<void> {
   await Promise.all(all.filter(startsItself).map(upstream => upstream.start()))
 }
 
-function startsItself({ state, spec, server }: Upstream): boolean {
+function startsItself({ state, spec, server, isRemembered }: Upstream): boolean {
   if (state === 'stopped' || spec.start === 'lazy') return false
+  // What is remembered of a server that runs elsewhere may be outdated, and a connection to it costs no process.
+  if (isRemembered === true && spec.type !== 'stdio') return true
   // One that rests is known already, and rests on.
   return state !== 'idle' || spec.start === 'eager' || server === undefined
 }

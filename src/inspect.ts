@@ -1,13 +1,11 @@
 import type { CatalogEntry } from './core/catalog-entry.ts'
 import type { Graph } from './core/graph.ts'
-import type { Listener, Session, Upstream } from './core/ports.ts'
-import { ANONYMOUS } from './core/principal.ts'
-import { RoadSession } from './core/session.ts'
+import { onlooker } from './core/onlooker.ts'
+import type { Listener, Upstream } from './core/ports.ts'
 import type { CatalogRow, Inspection, UpstreamHandle, UpstreamStatus } from './gateway-api.ts'
 import type { Generation } from './generation.ts'
 import { HOOKS, type HookName } from './hooks/kinds.ts'
 import { KINDS, type Kind } from './protocol/methods.ts'
-import { MODERN_VERSION } from './protocol/versions.ts'
 import { ownPackage } from './util/version.ts'
 
 /** What runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
@@ -17,7 +15,7 @@ export async function inspect(
   asks = true,
 ): Promise<Inspection> {
   const views = await Promise.all(
-    (asks ? KINDS : []).map(kind => graph.catalog.load(kind, onlooker()).catch(() => undefined)),
+    (asks ? KINDS : []).map(kind => graph.catalog.load(kind, onlooker(ownPackage())).catch(() => undefined)),
   )
   const entries = views.flatMap(view => view?.entries ?? [])
   const withheld = views.flatMap(view => view?.withheld ?? [])
@@ -34,23 +32,6 @@ export async function inspect(
     catalog: entries.map(rowOf),
     withheld: withheld.map(({ entry, owner }) => ({ ...rowOf(entry), owner })),
   }
-}
-
-function onlooker(): Session {
-  const client = {
-    info: ownPackage(),
-    capabilities: {},
-    version: MODERN_VERSION,
-    era: 'modern' as const,
-    logLevel: undefined,
-  }
-  return new RoadSession({
-    id: 'inspect',
-    listener: 'in-process',
-    principal: ANONYMOUS,
-    client,
-    notify: () => false,
-  })
 }
 
 function counts(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
@@ -96,11 +77,13 @@ export function statusOf(upstream: Upstream, { hooks, catalog }: Graph): Upstrea
   return hooks.runner('status')?.(status, upstream) ?? status
 }
 
-function ownStatus({ name, spec, state, problem, pid, server, dropped, runtime }: Upstream): UpstreamStatus {
+function ownStatus(upstream: Upstream): UpstreamStatus {
+  const { name, spec, state, problem, pid, server, dropped, runtime } = upstream
   return {
     name,
     type: spec.type,
     state,
+    ...(upstream.isRemembered === true ? { remembered: true as const } : {}),
     ...(problem === undefined ? {} : { problem }),
     ...(pid === undefined ? {} : { pid }),
     ...(dropped === undefined ? {} : { dropped }),

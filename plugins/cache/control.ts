@@ -1,7 +1,9 @@
 import { globs, type Clock, type JsonObject, type PluginHooks } from '../../src/plugin.ts'
 import type { Flights } from './flights.ts'
 import type { Failures } from './failures.ts'
+import type { ListMemory } from './list-memory.ts'
 import type { Selection } from './purge.ts'
+import { LIST_METHODS } from './entry.ts'
 import type { Entry, Store } from './store.ts'
 
 /** Entries in one answer of `cache.ls`. */
@@ -13,10 +15,11 @@ interface Controlled {
   readonly flights: Flights
   readonly failures: Failures
   readonly clock: Clock
+  readonly memory: ListMemory
 }
 
-/** What the owner of a running gateway may ask of its cache: `cache.ls` and `cache.purge`. */
-export function control(hooks: PluginHooks, { store, flights, failures, clock }: Controlled): void {
+/** What the owner of a running gateway may ask of its cache: `cache.ls`, `cache.purge`, and `catalogue.forget` for what is saved. */
+export function control(hooks: PluginHooks, { store, flights, failures, clock, memory }: Controlled): void {
   hooks.control.for('cache.ls').tap(params => {
     const entries = store.select(selectionOf(params))
     const limit = typeof params.limit === 'number' ? Math.min(params.limit, MAX_LISTED) : LISTED
@@ -34,7 +37,18 @@ export function control(hooks: PluginHooks, { store, flights, failures, clock }:
     const selection = params.all === true ? {} : selectionOf(params)
     flights.purge(selection)
     failures.forget(selection.upstream)
-    return { purged: store.purge(selection) }
+    const purged = store.purge(selection)
+    memory.save(selection.upstream)
+    return { purged }
+  })
+  // What is known only from before is not known then: the next who asks wakes the server.
+  hooks.control.for('catalogue.forget').tap(params => {
+    const upstream = textOf(params.upstream)
+    for (const method of LIST_METHODS) {
+      flights.purge({ upstream, method })
+      store.purge({ upstream, method })
+    }
+    return { forgotten: memory.forget(upstream) }
   })
 }
 

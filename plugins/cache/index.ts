@@ -16,6 +16,7 @@ import { LIST_METHODS } from './entry.ts'
 import { handOver, takeOver } from './handover.ts'
 import { Failures } from './failures.ts'
 import { Flights } from './flights.ts'
+import { ListMemory } from './list-memory.ts'
 import { hasToolRules, keepsMore, rulesOf } from './policy.ts'
 import type { Selection } from './purge.ts'
 import { SavedLists } from './saved-lists.ts'
@@ -39,7 +40,7 @@ export const cache: Plugin<Config['cache']> = {
     const store = new Store(bounds, counts)
     const flights = new Flights()
     const failures = new Failures(parseDuration(options.negative), clock)
-    const lists = new SavedLists(store, clock)
+    const memory = new ListMemory(new SavedLists(store, clock))
     const parts = { store, flights, failures }
     const asked = new WeakSet<Exchange>()
     const warn = dangerous(log)
@@ -51,9 +52,10 @@ export const cache: Plugin<Config['cache']> = {
       const rules = rulesOf(name, spec, options)
       const keepsTools = hasToolRules(spec, options)
       takeOver(upstream, store)
+      memory.recall(upstream)
       const kept = (entry: Entry, isNew: boolean): void => {
         handOver(upstream, store)
-        if (isNew) lists.changed(entry)
+        if (isNew) memory.changed(entry)
         if (isNew && keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
       }
       const shared = { store, flights, failures, clock, asked, prefixOf, saysSo: options.meta, kept }
@@ -65,18 +67,23 @@ export const cache: Plugin<Config['cache']> = {
     if (keepsMore(Object.values(config.upstreams), options))
       hooks.clientRequest.tap((_ask, exchange) => void asked.add(exchange))
     hooks.notification.tap({ methods: NEWS }, (news, { lane, upstream }) => {
-      if (lane === 'client' && upstream !== undefined)
-        for (const selection of outdatedBy(news, upstream)) forget(selection, parts)
+      if (lane === 'client' && upstream !== undefined) heed(news, upstream, { ...parts, memory })
     })
     hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
     hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.of(name) } }))
     // Lists may be taken over; the rest ends with its configuration.
     hooks.close.tap(() => ANSWERS.forEach(method => store.purge({ method })))
-    control(hooks, { ...parts, clock })
+    control(hooks, { ...parts, clock, memory })
   },
 }
 
 type Parts = Pick<Shared, 'store' | 'flights' | 'failures'>
+
+/** Drops what a server's news make outdated. */
+function heed(news: Notification, upstream: string, parts: Parts & { memory: ListMemory }): void {
+  for (const selection of outdatedBy(news, upstream)) forget(selection, parts)
+  if (news.method !== UPDATED) parts.memory.save(upstream)
+}
 
 /** What a server's news are about. */
 function outdatedBy({ method, params }: Notification, upstream: string): Selection[] {
@@ -103,7 +110,8 @@ const OF_STATE: Partial<Record<UpstreamState, OfState>> = {
       for (const entry of store.select({ upstream, method })) entry.trust = 'lost'
     }
   },
-  stopped(upstream, parts) {
-    forget({ upstream }, parts)
+  stopped(upstream, { store, flights }) {
+    flights.purge({ upstream })
+    for (const entry of store.select({ upstream })) entry.trust = 'lost'
   },
 }

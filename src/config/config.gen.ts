@@ -48,6 +48,10 @@ export interface Config {
   readonly control: ControlConfig
   readonly processes: ProcessesConfig
   /**
+   * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps nothing. Read at the start only. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
+   */
+  readonly state?: StateConfig | false
+  /**
    * Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.
    */
   readonly listeners: {
@@ -161,6 +165,15 @@ export interface ProcessesConfig {
    * How many may be starting at a time; more wait for their turn.
    */
   readonly starting: number
+}
+/**
+ * What outlives the gateway's process: what each server says of itself and the lists that are everybody's.
+ */
+export interface StateConfig {
+  /**
+   * The directory, made with mode 0700 when there is something to keep; relative to the configuration file.
+   */
+  readonly directory: string
 }
 /**
  * Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.

@@ -85,6 +85,7 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/listeners/*/sse',
   '/listeners/*/ws',
   '/plugins/*/enabled',
+  '/state',
   '/upstreams/*/breaker',
   '/upstreams/*/cache',
   '/upstreams/*/enabled',

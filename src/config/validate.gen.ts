@@ -3,12 +3,13 @@
 
 export const validate = validate10;
 export default validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"control":{"$ref":"#/$defs/ControlConfig","default":{}},"processes":{"$ref":"#/$defs/ProcessesConfig","default":{}},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"start":{"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]},"idle":{"description":"After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.","$ref":"#/$defs/duration","examples":["10m"]},"maxLifetime":{"description":"How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.","$ref":"#/$defs/duration","examples":["24h"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ControlConfig":{"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]},"ProcessesConfig":{"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"PoolConfig":{"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"control":{"$ref":"#/$defs/ControlConfig","default":{}},"processes":{"$ref":"#/$defs/ProcessesConfig","default":{}},"state":{"description":"Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps nothing. Read at the start only. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"directory":".gateway-state"},false]},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"start":{"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]},"idle":{"description":"After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.","$ref":"#/$defs/duration","examples":["10m"]},"maxLifetime":{"description":"How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.","$ref":"#/$defs/duration","examples":["24h"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ControlConfig":{"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]},"ProcessesConfig":{"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]},"StateConfig":{"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"PoolConfig":{"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
 const schema12 = {"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]};
 const schema13 = {"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]};
 const schema19 = {"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]};
 const schema20 = {"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]};
-const schema21 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
+const schema21 = {"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]};
+const schema22 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
 const func2 = Object.prototype.hasOwnProperty;
 const schema14 = {"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]};
 const schema15 = {"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]};
@@ -228,14 +229,14 @@ validate13.errors = vErrors;
 return errors === 0;
 }
 
-const schema22 = {"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]};
-const schema29 = {"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]};
-const schema23 = {"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]};
-const schema24 = {"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]};
-const schema25 = {"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]};
+const schema23 = {"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]};
+const schema30 = {"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]};
+const schema24 = {"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]};
+const schema25 = {"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]};
+const schema26 = {"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]};
 const pattern4 = new RegExp("^/[^\\s?#]*$", "u");
-const schema26 = {"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]};
-const schema27 = {"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]};
+const schema27 = {"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]};
+const schema28 = {"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]};
 const pattern8 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -259,7 +260,7 @@ data.connections = 1024;
 }
 for(const key0 in data){
 if(!(((((key0 === "body") || (key0 === "sessions")) || (key0 === "sessionsPerPrincipal")) || (key0 === "idle")) || (key0 === "connections"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema26,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema27,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -271,7 +272,7 @@ errors++;
 }
 let data0 = data.body;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data0};
+const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -282,7 +283,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data0};
+const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -294,7 +295,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern8.test(data0)){
-const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data0};
+const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -306,7 +307,7 @@ errors++;
 }
 let data1 = data.sessions;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema26.properties.sessions.type,parentSchema:schema26.properties.sessions,data:data1};
+const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema27.properties.sessions.type,parentSchema:schema27.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -317,7 +318,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema26.properties.sessions,data:data1};
+const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema27.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -329,7 +330,7 @@ errors++;
 }
 let data2 = data.sessionsPerPrincipal;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema26.properties.sessionsPerPrincipal.type,parentSchema:schema26.properties.sessionsPerPrincipal,data:data2};
+const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema27.properties.sessionsPerPrincipal.type,parentSchema:schema27.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -340,7 +341,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 1 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema26.properties.sessionsPerPrincipal,data:data2};
+const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema27.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -387,7 +388,7 @@ errors++;
 }
 let data4 = data.connections;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema26.properties.connections.type,parentSchema:schema26.properties.connections,data:data4};
+const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema27.properties.connections.type,parentSchema:schema27.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -398,7 +399,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema26.properties.connections,data:data4};
+const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema27.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -410,7 +411,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -456,7 +457,7 @@ if(data.limits === undefined){
 data.limits = {};
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema23.required,parentSchema:schema23,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema24.required,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -466,8 +467,8 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema23.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema23,data};
+if(!(func2.call(schema24.properties, key0))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -480,7 +481,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.type.type,parentSchema:schema23.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.type.type,parentSchema:schema24.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -490,7 +491,7 @@ vErrors.push(err2);
 errors++;
 }
 if("http" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema23.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema24.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -503,7 +504,7 @@ errors++;
 let data1 = data.host;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema23.properties.host,data:data1};
+const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -514,7 +515,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.host.type,parentSchema:schema23.properties.host,data:data1};
+const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.host.type,parentSchema:schema24.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -525,7 +526,7 @@ errors++;
 }
 let data2 = data.port;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema23.properties.port.type,parentSchema:schema23.properties.port,data:data2};
+const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema24.properties.port.type,parentSchema:schema24.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -536,7 +537,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 65535 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535",schema:65535,parentSchema:schema23.properties.port,data:data2};
+const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535",schema:65535,parentSchema:schema24.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -546,7 +547,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema23.properties.port,data:data2};
+const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema24.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -559,7 +560,7 @@ errors++;
 let data3 = data.path;
 if(typeof data3 === "string"){
 if(!pattern4.test(data3)){
-const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema23.properties.path,data:data3};
+const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema24.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -570,7 +571,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.path.type,parentSchema:schema23.properties.path,data:data3};
+const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.path.type,parentSchema:schema24.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -586,7 +587,7 @@ for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err11 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema23.properties.allowedHosts.items,data:data5};
+const err11 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.allowedHosts.items,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -597,7 +598,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.allowedHosts.items.type,parentSchema:schema23.properties.allowedHosts.items,data:data5};
+const err12 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.allowedHosts.items.type,parentSchema:schema24.properties.allowedHosts.items,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -609,7 +610,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema23.properties.allowedHosts.type,parentSchema:schema23.properties.allowedHosts,data:data4};
+const err13 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema24.properties.allowedHosts.type,parentSchema:schema24.properties.allowedHosts,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -625,7 +626,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err14 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema23.properties.allowedOrigins.items,data:data7};
+const err14 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.allowedOrigins.items,data:data7};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -636,7 +637,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.allowedOrigins.items.type,parentSchema:schema23.properties.allowedOrigins.items,data:data7};
+const err15 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.allowedOrigins.items.type,parentSchema:schema24.properties.allowedOrigins.items,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -648,7 +649,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema23.properties.allowedOrigins.type,parentSchema:schema23.properties.allowedOrigins,data:data6};
+const err16 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema24.properties.allowedOrigins.type,parentSchema:schema24.properties.allowedOrigins,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -659,7 +660,7 @@ errors++;
 }
 let data8 = data.exposeWithoutAuth;
 if(typeof data8 !== "boolean"){
-const err17 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema23.properties.exposeWithoutAuth.type,parentSchema:schema23.properties.exposeWithoutAuth,data:data8};
+const err17 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema24.properties.exposeWithoutAuth.type,parentSchema:schema24.properties.exposeWithoutAuth,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -670,7 +671,7 @@ errors++;
 }
 let data9 = data.sse;
 if((!(data9 && typeof data9 == "object" && !Array.isArray(data9))) && (typeof data9 !== "boolean")){
-const err18 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema23.properties.sse.type},message:"must be object,boolean",schema:schema23.properties.sse.type,parentSchema:schema23.properties.sse,data:data9};
+const err18 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema24.properties.sse.type},message:"must be object,boolean",schema:schema24.properties.sse.type,parentSchema:schema24.properties.sse,data:data9};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -714,7 +715,7 @@ data9.messages = "/messages";
 }
 for(const key1 in data9){
 if(!((key1 === "path") || (key1 === "messages"))){
-const err20 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema24,data:data9};
+const err20 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema25,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -727,7 +728,7 @@ errors++;
 let data10 = data9.path;
 if(typeof data10 === "string"){
 if(!pattern4.test(data10)){
-const err21 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema24.properties.path,data:data10};
+const err21 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema25.properties.path,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -738,7 +739,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.path.type,parentSchema:schema24.properties.path,data:data10};
+const err22 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.path.type,parentSchema:schema25.properties.path,data:data10};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -750,7 +751,7 @@ errors++;
 let data11 = data9.messages;
 if(typeof data11 === "string"){
 if(!pattern4.test(data11)){
-const err23 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema24.properties.messages,data:data11};
+const err23 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema25.properties.messages,data:data11};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -761,7 +762,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.messages.type,parentSchema:schema24.properties.messages,data:data11};
+const err24 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.messages.type,parentSchema:schema25.properties.messages,data:data11};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -772,7 +773,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data:data9};
+const err25 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -788,7 +789,7 @@ ifClause0 = "then";
 else {
 const _errs33 = errors;
 if(false !== data9){
-const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema23.properties.sse.else,data:data9};
+const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.sse.else,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -802,7 +803,7 @@ valid5 = _valid0;
 ifClause0 = "else";
 }
 if(!valid5){
-const err27 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema23.properties.sse.if,parentSchema:schema23.properties.sse,data:data9};
+const err27 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema24.properties.sse.if,parentSchema:schema24.properties.sse,data:data9};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -813,7 +814,7 @@ errors++;
 }
 let data12 = data.ws;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "boolean")){
-const err28 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema23.properties.ws.type},message:"must be object,boolean",schema:schema23.properties.ws.type,parentSchema:schema23.properties.ws,data:data12};
+const err28 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema24.properties.ws.type},message:"must be object,boolean",schema:schema24.properties.ws.type,parentSchema:schema24.properties.ws,data:data12};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -854,7 +855,7 @@ data12.path = "/ws";
 }
 for(const key2 in data12){
 if(!(key2 === "path")){
-const err30 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema25,data:data12};
+const err30 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema26,data:data12};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -867,7 +868,7 @@ errors++;
 let data13 = data12.path;
 if(typeof data13 === "string"){
 if(!pattern4.test(data13)){
-const err31 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema25.properties.path,data:data13};
+const err31 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema26.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -878,7 +879,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.path.type,parentSchema:schema25.properties.path,data:data13};
+const err32 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.path.type,parentSchema:schema26.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -889,7 +890,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data:data12};
+const err33 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -905,7 +906,7 @@ ifClause1 = "then";
 else {
 const _errs45 = errors;
 if(false !== data12){
-const err34 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema23.properties.ws.else,data:data12};
+const err34 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.ws.else,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -919,7 +920,7 @@ valid8 = _valid1;
 ifClause1 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema23.properties.ws.if,parentSchema:schema23.properties.ws,data:data12};
+const err35 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema24.properties.ws.if,parentSchema:schema24.properties.ws,data:data12};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -934,7 +935,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err36 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data};
+const err36 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -953,7 +954,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema22.required,parentSchema:schema22,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema23.required,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -973,7 +974,7 @@ errors = vErrors.length;
 else if(tag0 === "stdio"){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err1 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema29.required,parentSchema:schema29,data};
+const err1 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema30.required,parentSchema:schema30,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -984,7 +985,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "type")){
-const err2 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema29,data};
+const err2 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema30,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -997,7 +998,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.type.type,parentSchema:schema29.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.type.type,parentSchema:schema30.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1007,7 +1008,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema29.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema30.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1019,7 +1020,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data};
+const err5 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1030,7 +1031,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema22.discriminator,parentSchema:schema22,data};
+const err6 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema23.discriminator,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1041,7 +1042,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema22.discriminator,parentSchema:schema22,data};
+const err7 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema23.discriminator,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1052,7 +1053,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1065,17 +1066,17 @@ validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema31 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
-const schema32 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
-const schema34 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
-const schema35 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
-const schema49 = {"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]};
-const schema50 = {"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]};
-const schema51 = {"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]};
-const schema69 = {"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]};
-const schema72 = {"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]};
+const schema32 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
+const schema33 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
+const schema35 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
+const schema36 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
+const schema50 = {"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]};
+const schema51 = {"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]};
+const schema52 = {"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]};
+const schema70 = {"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]};
+const schema73 = {"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]};
 const pattern12 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
-const schema38 = {"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]};
+const schema39 = {"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]};
 
 function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1092,7 +1093,7 @@ data.queueTimeout = 0;
 }
 for(const key0 in data){
 if(!(((key0 === "concurrency") || (key0 === "queue")) || (key0 === "queueTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema38,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1104,7 +1105,7 @@ errors++;
 }
 let data0 = data.concurrency;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema38.properties.concurrency.type,parentSchema:schema38.properties.concurrency,data:data0};
+const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema39.properties.concurrency.type,parentSchema:schema39.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1115,7 +1116,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema38.properties.concurrency,data:data0};
+const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema39.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1125,7 +1126,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema38.properties.concurrency,data:data0};
+const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema39.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1137,7 +1138,7 @@ errors++;
 }
 let data1 = data.queue;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema38.properties.queue.type,parentSchema:schema38.properties.queue,data:data1};
+const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema39.properties.queue.type,parentSchema:schema39.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1148,7 +1149,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema38.properties.queue,data:data1};
+const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema39.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1158,7 +1159,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 0 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema38.properties.queue,data:data1};
+const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema39.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1205,7 +1206,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema39.type,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1218,8 +1219,8 @@ validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema40 = {"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]};
-const schema41 = {"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]};
+const schema41 = {"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]};
+const schema42 = {"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]};
 
 function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1245,7 +1246,7 @@ data.open = "30s";
 }
 for(const key0 in data){
 if(!((((((key0 === "failures") || (key0 === "latency")) || (key0 === "share")) || (key0 === "window")) || (key0 === "calls")) || (key0 === "open"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema41,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1257,7 +1258,7 @@ errors++;
 }
 let data0 = data.failures;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema41.properties.failures.type,parentSchema:schema41.properties.failures,data:data0};
+const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema42.properties.failures.type,parentSchema:schema42.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1268,7 +1269,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema41.properties.failures,data:data0};
+const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema42.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1316,7 +1317,7 @@ errors++;
 let data2 = data.share;
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema41.properties.share,data:data2};
+const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema42.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1326,7 +1327,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2 <= 0 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema41.properties.share,data:data2};
+const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema42.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1337,7 +1338,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema41.properties.share.type,parentSchema:schema41.properties.share,data:data2};
+const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema42.properties.share.type,parentSchema:schema42.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1383,7 +1384,7 @@ errors++;
 }
 let data4 = data.calls;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema41.properties.calls.type,parentSchema:schema41.properties.calls,data:data4};
+const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema42.properties.calls.type,parentSchema:schema42.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1394,7 +1395,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema41.properties.calls,data:data4};
+const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema42.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1441,7 +1442,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema42.type,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1459,7 +1460,7 @@ function validate25(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema40.type},message:"must be object,boolean",schema:schema40.type,parentSchema:schema40,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema41.type},message:"must be object,boolean",schema:schema41.type,parentSchema:schema41,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1505,7 +1506,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema40.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema41.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1519,7 +1520,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema40.if,parentSchema:schema40,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema41.if,parentSchema:schema41,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1532,9 +1533,9 @@ validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema45 = {"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]};
-const schema46 = {"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]};
-const schema48 = {"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]};
+const schema46 = {"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]};
+const schema47 = {"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]};
+const schema49 = {"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]};
 
 function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1551,7 +1552,7 @@ data.tools = [];
 }
 for(const key0 in data){
 if(!(((key0 === "attempts") || (key0 === "backoff")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema46,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1563,7 +1564,7 @@ errors++;
 }
 let data0 = data.attempts;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema46.properties.attempts.type,parentSchema:schema46.properties.attempts,data:data0};
+const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema47.properties.attempts.type,parentSchema:schema47.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1574,7 +1575,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},message:"must be <= 10",schema:10,parentSchema:schema46.properties.attempts,data:data0};
+const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},message:"must be <= 10",schema:10,parentSchema:schema47.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1584,7 +1585,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema46.properties.attempts,data:data0};
+const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema47.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1636,7 +1637,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data3};
+const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema49.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1647,7 +1648,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data3};
+const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.items.type,parentSchema:schema49.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1659,7 +1660,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema49.type,parentSchema:schema49,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1670,7 +1671,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema46.type,parentSchema:schema46,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1688,7 +1689,7 @@ function validate29(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema45.type},message:"must be object,boolean",schema:schema45.type,parentSchema:schema45,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema46.type},message:"must be object,boolean",schema:schema46.type,parentSchema:schema46,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1734,7 +1735,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema45.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema46.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1748,7 +1749,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema45.if,parentSchema:schema45,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema46.if,parentSchema:schema46,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1761,11 +1762,11 @@ validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema52 = {"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]};
-const schema53 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
-const schema54 = {"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]};
-const schema58 = {"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]};
-const schema59 = {"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]};
+const schema53 = {"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]};
+const schema54 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
+const schema55 = {"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]};
+const schema59 = {"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]};
+const schema60 = {"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]};
 const pattern23 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
 const pattern24 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
 
@@ -1774,7 +1775,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.ttl === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},message:"must have required property '"+"ttl"+"'",schema:schema54.required,parentSchema:schema54,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},message:"must have required property '"+"ttl"+"'",schema:schema55.required,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1785,7 +1786,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema54,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1910,7 +1911,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema58,data:data3};
+const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema59,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1924,7 +1925,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
 if(!pattern23.test(data4)){
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema58.items,data:data4};
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema59.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1935,7 +1936,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.items.type,parentSchema:schema58.items,data:data4};
+const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.items.type,parentSchema:schema59.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1947,7 +1948,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema58.type,parentSchema:schema58,data:data3};
+const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema59.type,parentSchema:schema59,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1961,7 +1962,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema59,data:data5};
+const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema60,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1975,7 +1976,7 @@ for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
 if(!pattern24.test(data6)){
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema59.items,data:data6};
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema60.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1986,7 +1987,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.items.type,parentSchema:schema59.items,data:data6};
+const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.items.type,parentSchema:schema60.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1998,7 +1999,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema59.type,parentSchema:schema59,data:data5};
+const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema60.type,parentSchema:schema60,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2010,7 +2011,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema54.type,parentSchema:schema54,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema55.type,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2028,7 +2029,7 @@ function validate34(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if(((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (!(data && typeof data == "object" && !Array.isArray(data)))){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema53.type},message:"must be string,integer,object",schema:schema53.type,parentSchema:schema53,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema54.type},message:"must be string,integer,object",schema:schema54.type,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2112,7 +2113,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema53.if,parentSchema:schema53,data};
+const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema54.if,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2125,8 +2126,8 @@ validate34.errors = vErrors;
 return errors === 0;
 }
 
-const schema61 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]};
-const schema62 = {"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]};
+const schema62 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]};
+const schema63 = {"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]};
 
 function validate41(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2134,7 +2135,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags")) || (key0 === "purges"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema62,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2259,7 +2260,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema58,data:data3};
+const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema59,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2273,7 +2274,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
 if(!pattern23.test(data4)){
-const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema58.items,data:data4};
+const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema59.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2284,7 +2285,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.items.type,parentSchema:schema58.items,data:data4};
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.items.type,parentSchema:schema59.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2296,7 +2297,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema58.type,parentSchema:schema58,data:data3};
+const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema59.type,parentSchema:schema59,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2310,7 +2311,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema59,data:data5};
+const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema60,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2324,7 +2325,7 @@ for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
 if(!pattern24.test(data6)){
-const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema59.items,data:data6};
+const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema60.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2335,7 +2336,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.items.type,parentSchema:schema59.items,data:data6};
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.items.type,parentSchema:schema60.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2347,7 +2348,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema59.type,parentSchema:schema59,data:data5};
+const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema60.type,parentSchema:schema60,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2361,7 +2362,7 @@ if(data.purges !== undefined){
 let data7 = data.purges;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema62.properties.purges,data:data7};
+const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema63.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2375,7 +2376,7 @@ for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema62.properties.purges.items,data:data8};
+const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema63.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2386,7 +2387,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema62.properties.purges.items.type,parentSchema:schema62.properties.purges.items,data:data8};
+const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema63.properties.purges.items.type,parentSchema:schema63.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2398,7 +2399,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema62.properties.purges.type,parentSchema:schema62.properties.purges,data:data7};
+const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema63.properties.purges.type,parentSchema:schema63.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2410,7 +2411,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema62.type,parentSchema:schema62,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema63.type,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2431,7 +2432,7 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 let data0 = data[key0];
 if(((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))) && (!(data0 && typeof data0 == "object" && !Array.isArray(data0)))){
-const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema61.additionalProperties.type},message:"must be string,integer,object",schema:schema61.additionalProperties.type,parentSchema:schema61.additionalProperties,data:data0};
+const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema62.additionalProperties.type},message:"must be string,integer,object",schema:schema62.additionalProperties.type,parentSchema:schema62.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2515,7 +2516,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema61.additionalProperties.if,parentSchema:schema61.additionalProperties,data:data0};
+const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema62.additionalProperties.if,parentSchema:schema62.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2527,7 +2528,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema61.type,parentSchema:schema61,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema62.type,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2547,7 +2548,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema52,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema53,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2583,7 +2584,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema52.type,parentSchema:schema52,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema53.type,parentSchema:schema53,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2596,9 +2597,9 @@ validate33.errors = vErrors;
 return errors === 0;
 }
 
-const schema73 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
-const schema76 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
-const schema77 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
+const schema74 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
+const schema77 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
+const schema78 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
 const pattern34 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
 
 function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -2607,7 +2608,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema73,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema74,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2625,7 +2626,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema49.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2636,7 +2637,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.items.type,parentSchema:schema49.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2648,7 +2649,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema49.type,parentSchema:schema49,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2666,7 +2667,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema49.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2677,7 +2678,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.items.type,parentSchema:schema49.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2689,7 +2690,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema49.type,parentSchema:schema49,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2706,7 +2707,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(!pattern34.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema76.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema77.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2717,7 +2718,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.additionalProperties.type,parentSchema:schema76.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.additionalProperties.type,parentSchema:schema77.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2729,7 +2730,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2745,7 +2746,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.additionalProperties.type,parentSchema:schema77.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.additionalProperties.type,parentSchema:schema78.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2757,7 +2758,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.type,parentSchema:schema78,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2809,7 +2810,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema73.properties.timeout.type,parentSchema:schema73.properties.timeout,data:data8};
+const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema74.properties.timeout.type,parentSchema:schema74.properties.timeout,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2821,7 +2822,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema73.type,parentSchema:schema73,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema74.type,parentSchema:schema74,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2834,7 +2835,7 @@ validate45.errors = vErrors;
 return errors === 0;
 }
 
-const schema79 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
+const schema80 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
 
 function validate47(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2842,7 +2843,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema79,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema80,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2860,7 +2861,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema49.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2871,7 +2872,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.items.type,parentSchema:schema49.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2883,7 +2884,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema49.type,parentSchema:schema49,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2901,7 +2902,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema49.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2912,7 +2913,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.items.type,parentSchema:schema49.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2924,7 +2925,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema49.type,parentSchema:schema49,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2941,7 +2942,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(!pattern34.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema76.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema77.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2952,7 +2953,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.additionalProperties.type,parentSchema:schema76.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.additionalProperties.type,parentSchema:schema77.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2964,7 +2965,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2980,7 +2981,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.additionalProperties.type,parentSchema:schema77.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.additionalProperties.type,parentSchema:schema78.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2992,7 +2993,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.type,parentSchema:schema78,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3004,7 +3005,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.type,parentSchema:schema79,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema80.type,parentSchema:schema80,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3017,7 +3018,7 @@ validate47.errors = vErrors;
 return errors === 0;
 }
 
-const schema84 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
+const schema85 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
 
 function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3025,7 +3026,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema84,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3043,7 +3044,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema49.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3054,7 +3055,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.items.type,parentSchema:schema49.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3066,7 +3067,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema49.type,parentSchema:schema49,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3084,7 +3085,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema48.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema49.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3095,7 +3096,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.items.type,parentSchema:schema48.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.items.type,parentSchema:schema49.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3107,7 +3108,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema48.type,parentSchema:schema48,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema49.type,parentSchema:schema49,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3124,7 +3125,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema84.properties.rename.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema85.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3134,7 +3135,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data5.length < 1){
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema84.properties.rename.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema85.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3145,7 +3146,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema84.properties.rename.additionalProperties.type,parentSchema:schema84.properties.rename.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema85.properties.rename.additionalProperties.type,parentSchema:schema85.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3157,7 +3158,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.properties.rename.type,parentSchema:schema84.properties.rename,data:data4};
+const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.properties.rename.type,parentSchema:schema85.properties.rename,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3173,7 +3174,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.additionalProperties.type,parentSchema:schema77.additionalProperties,data:data7};
+const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.additionalProperties.type,parentSchema:schema78.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3185,7 +3186,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data:data6};
+const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.type,parentSchema:schema78,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3197,7 +3198,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema84.type,parentSchema:schema84,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3264,7 +3265,7 @@ if(data.replicas === undefined){
 data.replicas = 1;
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema32.required,parentSchema:schema32,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema33.required,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3274,7 +3275,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.command === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema32.required,parentSchema:schema32,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema33.required,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3284,8 +3285,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema32.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema32,data};
+if(!(func2.call(schema33.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3298,7 +3299,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.type.type,parentSchema:schema32.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.type.type,parentSchema:schema33.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3308,7 +3309,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema32.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema33.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3322,7 +3323,7 @@ if(data.command !== undefined){
 let data1 = data.command;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.command,data:data1};
+const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3333,7 +3334,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.command.type,parentSchema:schema32.properties.command,data:data1};
+const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.command.type,parentSchema:schema33.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3349,7 +3350,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.args.items.type,parentSchema:schema32.properties.args.items,data:data3};
+const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.args.items.type,parentSchema:schema33.properties.args.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3361,7 +3362,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema32.properties.args.type,parentSchema:schema32.properties.args,data:data2};
+const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.args.type,parentSchema:schema33.properties.args,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3375,7 +3376,7 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 !== "string"){
-const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.env.additionalProperties.type,parentSchema:schema32.properties.env.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.env.additionalProperties.type,parentSchema:schema33.properties.env.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3387,7 +3388,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.properties.env.type,parentSchema:schema32.properties.env,data:data4};
+const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.properties.env.type,parentSchema:schema33.properties.env,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3403,7 +3404,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.inheritEnv.items,data:data7};
+const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3414,7 +3415,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.inheritEnv.items.type,parentSchema:schema32.properties.inheritEnv.items,data:data7};
+const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.inheritEnv.items.type,parentSchema:schema33.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3426,7 +3427,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema32.properties.inheritEnv.type,parentSchema:schema32.properties.inheritEnv,data:data6};
+const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.inheritEnv.type,parentSchema:schema33.properties.inheritEnv,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3438,7 +3439,7 @@ errors++;
 let data8 = data.cwd;
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.cwd,data:data8};
+const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3449,7 +3450,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.cwd.type,parentSchema:schema32.properties.cwd,data:data8};
+const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.cwd.type,parentSchema:schema33.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3462,7 +3463,7 @@ if(data.projects !== undefined){
 let data9 = data.projects;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema32.properties.projects,data:data9};
+const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema33.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3476,7 +3477,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema32.properties.projects.items,data:data10};
+const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3487,7 +3488,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.projects.items.type,parentSchema:schema32.properties.projects.items,data:data10};
+const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.projects.items.type,parentSchema:schema33.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3499,7 +3500,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema32.properties.projects.type,parentSchema:schema32.properties.projects,data:data9};
+const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.projects.type,parentSchema:schema33.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3511,7 +3512,7 @@ errors++;
 }
 let data11 = data.maxLine;
 if((typeof data11 !== "string") && (!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11))))){
-const err20 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data11};
+const err20 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data11};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3522,7 +3523,7 @@ errors++;
 }
 if((typeof data11 == "number") && (isFinite(data11))){
 if(data11 < 0 || isNaN(data11)){
-const err21 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data11};
+const err21 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data11};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -3534,7 +3535,7 @@ errors++;
 }
 if(typeof data11 === "string"){
 if(!pattern8.test(data11)){
-const err22 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data11};
+const err22 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data11};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3548,7 +3549,7 @@ if(data.prefix !== undefined){
 let data12 = data.prefix;
 if(typeof data12 === "string"){
 if(!pattern12.test(data12)){
-const err23 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema34,data:data12};
+const err23 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema35,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3559,7 +3560,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data12};
+const err24 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.type,parentSchema:schema35,data:data12};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3571,7 +3572,7 @@ errors++;
 }
 let data13 = data.enabled;
 if(typeof data13 !== "boolean"){
-const err25 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data13};
+const err25 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema36.type,parentSchema:schema36,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3664,7 +3665,7 @@ errors = vErrors.length;
 }
 let data19 = data.onFailure;
 if(typeof data19 !== "string"){
-const err32 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data19};
+const err32 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data19};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3674,7 +3675,7 @@ vErrors.push(err32);
 errors++;
 }
 if(!(((data19 === "omit") || (data19 === "keep")) || (data19 === "fail"))){
-const err33 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data19};
+const err33 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data19};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3685,7 +3686,7 @@ errors++;
 }
 let data20 = data.era;
 if(typeof data20 !== "string"){
-const err34 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data20};
+const err34 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data20};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3695,7 +3696,7 @@ vErrors.push(err34);
 errors++;
 }
 if(!(((data20 === "auto") || (data20 === "legacy")) || (data20 === "modern"))){
-const err35 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data20};
+const err35 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data20};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3706,7 +3707,7 @@ errors++;
 }
 let data21 = data.isolation;
 if(typeof data21 !== "string"){
-const err36 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data21};
+const err36 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data21};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3716,7 +3717,7 @@ vErrors.push(err36);
 errors++;
 }
 if(!(((data21 === "shared") || (data21 === "session")) || (data21 === "principal"))){
-const err37 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data21};
+const err37 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema52.enum},message:"must be equal to one of the allowed values",schema:schema52.enum,parentSchema:schema52,data:data21};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -3728,7 +3729,7 @@ errors++;
 if(data.cache !== undefined){
 let data22 = data.cache;
 if((!(data22 && typeof data22 == "object" && !Array.isArray(data22))) && (typeof data22 !== "boolean")){
-const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema32.properties.cache.type},message:"must be object,boolean",schema:schema32.properties.cache.type,parentSchema:schema32.properties.cache,data:data22};
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema33.properties.cache.type},message:"must be object,boolean",schema:schema33.properties.cache.type,parentSchema:schema33.properties.cache,data:data22};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -3774,7 +3775,7 @@ ifClause0 = "then";
 else {
 const _errs58 = errors;
 if(false !== data22){
-const err40 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema32.properties.cache.else,data:data22};
+const err40 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema33.properties.cache.else,data:data22};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -3788,7 +3789,7 @@ valid16 = _valid0;
 ifClause0 = "else";
 }
 if(!valid16){
-const err41 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema32.properties.cache.if,parentSchema:schema32.properties.cache,data:data22};
+const err41 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema33.properties.cache.if,parentSchema:schema33.properties.cache,data:data22};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -3800,7 +3801,7 @@ errors++;
 }
 let data23 = data.start;
 if(typeof data23 !== "string"){
-const err42 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.type,parentSchema:schema69,data:data23};
+const err42 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema70.type,parentSchema:schema70,data:data23};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -3810,7 +3811,7 @@ vErrors.push(err42);
 errors++;
 }
 if(!(((data23 === "auto") || (data23 === "lazy")) || (data23 === "eager"))){
-const err43 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema69.enum},message:"must be equal to one of the allowed values",schema:schema69.enum,parentSchema:schema69,data:data23};
+const err43 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema70.enum},message:"must be equal to one of the allowed values",schema:schema70.enum,parentSchema:schema70,data:data23};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -3904,7 +3905,7 @@ data26.max = 64;
 }
 for(const key2 in data26){
 if(!((key2 === "min") || (key2 === "max"))){
-const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema72,data:data26};
+const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema73,data:data26};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -3916,7 +3917,7 @@ errors++;
 }
 let data27 = data26.min;
 if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err51 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema72.properties.min.type,parentSchema:schema72.properties.min,data:data27};
+const err51 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema73.properties.min.type,parentSchema:schema73.properties.min,data:data27};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -3927,7 +3928,7 @@ errors++;
 }
 if((typeof data27 == "number") && (isFinite(data27))){
 if(data27 > 64 || isNaN(data27)){
-const err52 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema72.properties.min,data:data27};
+const err52 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema73.properties.min,data:data27};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -3937,7 +3938,7 @@ vErrors.push(err52);
 errors++;
 }
 if(data27 < 0 || isNaN(data27)){
-const err53 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema72.properties.min,data:data27};
+const err53 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema73.properties.min,data:data27};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -3949,7 +3950,7 @@ errors++;
 }
 let data28 = data26.max;
 if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
-const err54 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema72.properties.max.type,parentSchema:schema72.properties.max,data:data28};
+const err54 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema73.properties.max.type,parentSchema:schema73.properties.max,data:data28};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -3960,7 +3961,7 @@ errors++;
 }
 if((typeof data28 == "number") && (isFinite(data28))){
 if(data28 > 1024 || isNaN(data28)){
-const err55 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema72.properties.max,data:data28};
+const err55 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema73.properties.max,data:data28};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -3970,7 +3971,7 @@ vErrors.push(err55);
 errors++;
 }
 if(data28 < 1 || isNaN(data28)){
-const err56 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema72.properties.max,data:data28};
+const err56 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema73.properties.max,data:data28};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -3982,7 +3983,7 @@ errors++;
 }
 }
 else {
-const err57 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema72.type,parentSchema:schema72,data:data26};
+const err57 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema73.type,parentSchema:schema73,data:data26};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -3994,7 +3995,7 @@ errors++;
 }
 let data29 = data.replicas;
 if(!(((typeof data29 == "number") && (!(data29 % 1) && !isNaN(data29))) && (isFinite(data29)))){
-const err58 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema32.properties.replicas.type,parentSchema:schema32.properties.replicas,data:data29};
+const err58 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema33.properties.replicas.type,parentSchema:schema33.properties.replicas,data:data29};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4005,7 +4006,7 @@ errors++;
 }
 if((typeof data29 == "number") && (isFinite(data29))){
 if(data29 > 64 || isNaN(data29)){
-const err59 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema32.properties.replicas,data:data29};
+const err59 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema33.properties.replicas,data:data29};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4015,7 +4016,7 @@ vErrors.push(err59);
 errors++;
 }
 if(data29 < 1 || isNaN(data29)){
-const err60 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema32.properties.replicas,data:data29};
+const err60 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema33.properties.replicas,data:data29};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -4045,7 +4046,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err61 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data};
+const err61 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -4058,8 +4059,8 @@ validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema88 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
-const schema89 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
+const schema89 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema90 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
 const pattern37 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
 const pattern38 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
 const pattern39 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
@@ -4105,7 +4106,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema88.required,parentSchema:schema88,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema89.required,parentSchema:schema89,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4115,7 +4116,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema88.required,parentSchema:schema88,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema89.required,parentSchema:schema89,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4125,8 +4126,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema88.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema88,data};
+if(!(func2.call(schema89.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema89,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4139,7 +4140,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.properties.type.type,parentSchema:schema88.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.properties.type.type,parentSchema:schema89.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4149,7 +4150,7 @@ vErrors.push(err3);
 errors++;
 }
 if("http" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema88.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema89.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4163,7 +4164,7 @@ if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
 if(!pattern37.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema88.properties.url,data:data1};
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema89.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4174,7 +4175,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.properties.url.type,parentSchema:schema88.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.properties.url.type,parentSchema:schema89.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4190,7 +4191,7 @@ for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
 if(!pattern38.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema89,data:key1,propertyName:key1};
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema90,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4201,7 +4202,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.type,parentSchema:schema89,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema90.type,parentSchema:schema90,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4212,7 +4213,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema88.properties.headers.propertyNames,parentSchema:schema88.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema89.properties.headers.propertyNames,parentSchema:schema89.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4226,7 +4227,7 @@ for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
 if(!pattern39.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema88.properties.headers.additionalProperties,data:data3};
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema89.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4237,7 +4238,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.properties.headers.additionalProperties.type,parentSchema:schema88.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.properties.headers.additionalProperties.type,parentSchema:schema89.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4249,7 +4250,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema88.properties.headers.type,parentSchema:schema88.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema89.properties.headers.type,parentSchema:schema89.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4260,7 +4261,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4271,7 +4272,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -4283,7 +4284,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern8.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data4};
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4297,7 +4298,7 @@ if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
 if(!pattern12.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema34,data:data5};
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema35,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4308,7 +4309,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.type,parentSchema:schema35,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4320,7 +4321,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema36.type,parentSchema:schema36,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -4413,7 +4414,7 @@ errors = vErrors.length;
 }
 let data12 = data.onFailure;
 if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data12};
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -4423,7 +4424,7 @@ vErrors.push(err25);
 errors++;
 }
 if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data12};
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4434,7 +4435,7 @@ errors++;
 }
 let data13 = data.era;
 if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data13};
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4444,7 +4445,7 @@ vErrors.push(err27);
 errors++;
 }
 if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data13};
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4455,7 +4456,7 @@ errors++;
 }
 let data14 = data.isolation;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data14};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4465,7 +4466,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data14};
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema52.enum},message:"must be equal to one of the allowed values",schema:schema52.enum,parentSchema:schema52,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4477,7 +4478,7 @@ errors++;
 if(data.cache !== undefined){
 let data15 = data.cache;
 if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema88.properties.cache.type},message:"must be object,boolean",schema:schema88.properties.cache.type,parentSchema:schema88.properties.cache,data:data15};
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema89.properties.cache.type},message:"must be object,boolean",schema:schema89.properties.cache.type,parentSchema:schema89.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4523,7 +4524,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema88.properties.cache.else,data:data15};
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema89.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -4537,7 +4538,7 @@ valid12 = _valid0;
 ifClause0 = "else";
 }
 if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema88.properties.cache.if,parentSchema:schema88.properties.cache,data:data15};
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema89.properties.cache.if,parentSchema:schema89.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -4549,7 +4550,7 @@ errors++;
 }
 let data16 = data.start;
 if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.type,parentSchema:schema69,data:data16};
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema70.type,parentSchema:schema70,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -4559,7 +4560,7 @@ vErrors.push(err35);
 errors++;
 }
 if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema69.enum},message:"must be equal to one of the allowed values",schema:schema69.enum,parentSchema:schema69,data:data16};
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema70.enum},message:"must be equal to one of the allowed values",schema:schema70.enum,parentSchema:schema70,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -4662,7 +4663,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema88.type,parentSchema:schema88,data};
+const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema89.type,parentSchema:schema89,data};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -4675,7 +4676,7 @@ validate51.errors = vErrors;
 return errors === 0;
 }
 
-const schema101 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema102 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
 
 function validate59(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -4718,7 +4719,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema101.required,parentSchema:schema101,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema102.required,parentSchema:schema102,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4728,7 +4729,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema101.required,parentSchema:schema101,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema102.required,parentSchema:schema102,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4738,8 +4739,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema101.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema101,data};
+if(!(func2.call(schema102.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema102,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4752,7 +4753,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.type.type,parentSchema:schema101.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.type.type,parentSchema:schema102.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4762,7 +4763,7 @@ vErrors.push(err3);
 errors++;
 }
 if("sse" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema101.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema102.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4776,7 +4777,7 @@ if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
 if(!pattern37.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema101.properties.url,data:data1};
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema102.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4787,7 +4788,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.url.type,parentSchema:schema101.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.url.type,parentSchema:schema102.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4803,7 +4804,7 @@ for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
 if(!pattern38.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema89,data:key1,propertyName:key1};
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema90,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4814,7 +4815,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.type,parentSchema:schema89,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema90.type,parentSchema:schema90,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4825,7 +4826,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema101.properties.headers.propertyNames,parentSchema:schema101.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema102.properties.headers.propertyNames,parentSchema:schema102.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4839,7 +4840,7 @@ for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
 if(!pattern39.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema101.properties.headers.additionalProperties,data:data3};
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema102.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4850,7 +4851,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.headers.additionalProperties.type,parentSchema:schema101.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.headers.additionalProperties.type,parentSchema:schema102.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4862,7 +4863,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.properties.headers.type,parentSchema:schema101.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema102.properties.headers.type,parentSchema:schema102.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4873,7 +4874,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4884,7 +4885,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -4896,7 +4897,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern8.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data4};
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4910,7 +4911,7 @@ if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
 if(!pattern12.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema34,data:data5};
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema35,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4921,7 +4922,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.type,parentSchema:schema35,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4933,7 +4934,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema36.type,parentSchema:schema36,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5026,7 +5027,7 @@ errors = vErrors.length;
 }
 let data12 = data.onFailure;
 if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data12};
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -5036,7 +5037,7 @@ vErrors.push(err25);
 errors++;
 }
 if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data12};
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5047,7 +5048,7 @@ errors++;
 }
 let data13 = data.era;
 if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.era.type,parentSchema:schema101.properties.era,data:data13};
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.era.type,parentSchema:schema102.properties.era,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -5057,7 +5058,7 @@ vErrors.push(err27);
 errors++;
 }
 if("legacy" !== data13){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema101.properties.era,data:data13};
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema102.properties.era,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -5068,7 +5069,7 @@ errors++;
 }
 let data14 = data.isolation;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data14};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5078,7 +5079,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data14};
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema52.enum},message:"must be equal to one of the allowed values",schema:schema52.enum,parentSchema:schema52,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5090,7 +5091,7 @@ errors++;
 if(data.cache !== undefined){
 let data15 = data.cache;
 if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema101.properties.cache.type},message:"must be object,boolean",schema:schema101.properties.cache.type,parentSchema:schema101.properties.cache,data:data15};
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema102.properties.cache.type},message:"must be object,boolean",schema:schema102.properties.cache.type,parentSchema:schema102.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5136,7 +5137,7 @@ ifClause0 = "then";
 else {
 const _errs46 = errors;
 if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema101.properties.cache.else,data:data15};
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema102.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5150,7 +5151,7 @@ valid11 = _valid0;
 ifClause0 = "else";
 }
 if(!valid11){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema101.properties.cache.if,parentSchema:schema101.properties.cache,data:data15};
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema102.properties.cache.if,parentSchema:schema102.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5162,7 +5163,7 @@ errors++;
 }
 let data16 = data.start;
 if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.type,parentSchema:schema69,data:data16};
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema70.type,parentSchema:schema70,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -5172,7 +5173,7 @@ vErrors.push(err35);
 errors++;
 }
 if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema69.enum},message:"must be equal to one of the allowed values",schema:schema69.enum,parentSchema:schema69,data:data16};
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema70.enum},message:"must be equal to one of the allowed values",schema:schema70.enum,parentSchema:schema70,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -5275,7 +5276,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data};
+const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema102.type,parentSchema:schema102,data};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -5288,7 +5289,7 @@ validate59.errors = vErrors;
 return errors === 0;
 }
 
-const schema113 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema114 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
 const pattern55 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
 
 function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -5332,7 +5333,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema113.required,parentSchema:schema113,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema114.required,parentSchema:schema114,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5342,7 +5343,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema113.required,parentSchema:schema113,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema114.required,parentSchema:schema114,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5352,8 +5353,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema113.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema113,data};
+if(!(func2.call(schema114.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema114,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5366,7 +5367,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.type.type,parentSchema:schema113.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.type.type,parentSchema:schema114.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5376,7 +5377,7 @@ vErrors.push(err3);
 errors++;
 }
 if("ws" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema113.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema114.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5390,7 +5391,7 @@ if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
 if(!pattern55.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema113.properties.url,data:data1};
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema114.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5401,7 +5402,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.url.type,parentSchema:schema113.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.url.type,parentSchema:schema114.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5417,7 +5418,7 @@ for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
 if(!pattern38.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema89,data:key1,propertyName:key1};
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema90,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5428,7 +5429,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.type,parentSchema:schema89,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema90.type,parentSchema:schema90,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5439,7 +5440,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema113.properties.headers.propertyNames,parentSchema:schema113.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema114.properties.headers.propertyNames,parentSchema:schema114.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5453,7 +5454,7 @@ for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
 if(!pattern39.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema113.properties.headers.additionalProperties,data:data3};
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema114.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5464,7 +5465,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.headers.additionalProperties.type,parentSchema:schema113.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema114.properties.headers.additionalProperties.type,parentSchema:schema114.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5476,7 +5477,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.properties.headers.type,parentSchema:schema113.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.properties.headers.type,parentSchema:schema114.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5487,7 +5488,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5498,7 +5499,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5510,7 +5511,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern8.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data4};
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5524,7 +5525,7 @@ if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
 if(!pattern12.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema34,data:data5};
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema35,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5535,7 +5536,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.type,parentSchema:schema34,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema35.type,parentSchema:schema35,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5547,7 +5548,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema36.type,parentSchema:schema36,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5640,7 +5641,7 @@ errors = vErrors.length;
 }
 let data12 = data.onFailure;
 if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data12};
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -5650,7 +5651,7 @@ vErrors.push(err25);
 errors++;
 }
 if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data12};
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5661,7 +5662,7 @@ errors++;
 }
 let data13 = data.era;
 if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data13};
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -5671,7 +5672,7 @@ vErrors.push(err27);
 errors++;
 }
 if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data13};
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -5682,7 +5683,7 @@ errors++;
 }
 let data14 = data.isolation;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema51.type,parentSchema:schema51,data:data14};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema52.type,parentSchema:schema52,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5692,7 +5693,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema51.enum},message:"must be equal to one of the allowed values",schema:schema51.enum,parentSchema:schema51,data:data14};
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema52.enum},message:"must be equal to one of the allowed values",schema:schema52.enum,parentSchema:schema52,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5704,7 +5705,7 @@ errors++;
 if(data.cache !== undefined){
 let data15 = data.cache;
 if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema113.properties.cache.type},message:"must be object,boolean",schema:schema113.properties.cache.type,parentSchema:schema113.properties.cache,data:data15};
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema114.properties.cache.type},message:"must be object,boolean",schema:schema114.properties.cache.type,parentSchema:schema114.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5750,7 +5751,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema113.properties.cache.else,data:data15};
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema114.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5764,7 +5765,7 @@ valid12 = _valid0;
 ifClause0 = "else";
 }
 if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema113.properties.cache.if,parentSchema:schema113.properties.cache,data:data15};
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema114.properties.cache.if,parentSchema:schema114.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5776,7 +5777,7 @@ errors++;
 }
 let data16 = data.start;
 if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema69.type,parentSchema:schema69,data:data16};
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema70.type,parentSchema:schema70,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -5786,7 +5787,7 @@ vErrors.push(err35);
 errors++;
 }
 if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema69.enum},message:"must be equal to one of the allowed values",schema:schema69.enum,parentSchema:schema69,data:data16};
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema70.enum},message:"must be equal to one of the allowed values",schema:schema70.enum,parentSchema:schema70,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -5889,7 +5890,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.type,parentSchema:schema113,data};
+const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -5908,7 +5909,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema31.required,parentSchema:schema31,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema32.required,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5944,7 +5945,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema31.discriminator,parentSchema:schema31,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema32.discriminator,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5955,7 +5956,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema31.discriminator,parentSchema:schema31,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema32.discriminator,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5966,7 +5967,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5979,7 +5980,7 @@ validate21.errors = vErrors;
 return errors === 0;
 }
 
-const schema126 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
+const schema127 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
 
 function validate80(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -5989,7 +5990,7 @@ if(data.header === undefined){
 data.header = "X-Session-ID";
 }
 if(data.upstreams === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema126.required,parentSchema:schema126,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema127.required,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6000,7 +6001,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "header") || (key0 === "upstreams"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema126,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6013,7 +6014,7 @@ errors++;
 let data0 = data.header;
 if(typeof data0 === "string"){
 if(!pattern38.test(data0)){
-const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema89,data:data0};
+const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema90,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6024,7 +6025,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.type,parentSchema:schema89,data:data0};
+const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema90.type,parentSchema:schema90,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6037,7 +6038,7 @@ if(data.upstreams !== undefined){
 let data1 = data.upstreams;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema126.properties.upstreams,data:data1};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema127.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6050,7 +6051,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.upstreams.items.type,parentSchema:schema126.properties.upstreams.items,data:data2};
+const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.upstreams.items.type,parentSchema:schema127.properties.upstreams.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6062,7 +6063,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema126.properties.upstreams.type,parentSchema:schema126.properties.upstreams,data:data1};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema127.properties.upstreams.type,parentSchema:schema127.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6074,7 +6075,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6087,7 +6088,7 @@ validate80.errors = vErrors;
 return errors === 0;
 }
 
-const schema128 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
+const schema129 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
 
 function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -6110,7 +6111,7 @@ data.meta = false;
 }
 for(const key0 in data){
 if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema128,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6179,7 +6180,7 @@ errors++;
 }
 let data5 = data.maxEntries;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema128.properties.maxEntries.type,parentSchema:schema128.properties.maxEntries,data:data5};
+const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema129.properties.maxEntries.type,parentSchema:schema129.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6190,7 +6191,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 10000000 || isNaN(data5)){
-const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema128.properties.maxEntries,data:data5};
+const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema129.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6200,7 +6201,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema128.properties.maxEntries,data:data5};
+const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema129.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6212,7 +6213,7 @@ errors++;
 }
 let data6 = data.maxBytes;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema27.type},message:"must be string,integer",schema:schema27.type,parentSchema:schema27,data:data6};
+const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6223,7 +6224,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema27,data:data6};
+const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data6};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6235,7 +6236,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(!pattern8.test(data6)){
-const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema27,data:data6};
+const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data6};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6247,7 +6248,7 @@ errors++;
 }
 let data7 = data.meta;
 if(typeof data7 !== "boolean"){
-const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema128.properties.meta.type,parentSchema:schema128.properties.meta,data:data7};
+const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema129.properties.meta.type,parentSchema:schema129.properties.meta,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6258,7 +6259,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema128.type,parentSchema:schema128,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6271,9 +6272,9 @@ validate82.errors = vErrors;
 return errors === 0;
 }
 
-const schema131 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
-const schema132 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
-const schema133 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
+const schema132 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
+const schema133 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
+const schema134 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
 
 function validate89(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -6281,7 +6282,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema132,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema133,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6294,7 +6295,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema134.type},message:"must be string,array",schema:schema134.type,parentSchema:schema134,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6305,7 +6306,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6317,7 +6318,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema134,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6331,7 +6332,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6342,7 +6343,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.items.type,parentSchema:schema134.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6357,7 +6358,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema134.type},message:"must be string,array",schema:schema134.type,parentSchema:schema134,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6368,7 +6369,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6380,7 +6381,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema134,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6394,7 +6395,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6405,7 +6406,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.items.type,parentSchema:schema134.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6420,7 +6421,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema134.type},message:"must be string,array",schema:schema134.type,parentSchema:schema134,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6431,7 +6432,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6443,7 +6444,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema134,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6457,7 +6458,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6468,7 +6469,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.items.type,parentSchema:schema134.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6483,7 +6484,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema134.type},message:"must be string,array",schema:schema134.type,parentSchema:schema134,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6494,7 +6495,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6506,7 +6507,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema134,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6520,7 +6521,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6531,7 +6532,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.items.type,parentSchema:schema134.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6546,7 +6547,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema134.type},message:"must be string,array",schema:schema134.type,parentSchema:schema134,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6557,7 +6558,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6569,7 +6570,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema134,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6583,7 +6584,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6594,7 +6595,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.items.type,parentSchema:schema134.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6609,7 +6610,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema133.type},message:"must be string,array",schema:schema133.type,parentSchema:schema133,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema134.type},message:"must be string,array",schema:schema134.type,parentSchema:schema134,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6620,7 +6621,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6632,7 +6633,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema133,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema134,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6646,7 +6647,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema133.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema134.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6657,7 +6658,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema133.items.type,parentSchema:schema133.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema134.items.type,parentSchema:schema134.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6671,7 +6672,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema133.type,parentSchema:schema133,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6694,7 +6695,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema131.oneOf[0].required,parentSchema:schema131.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema132.oneOf[0].required,parentSchema:schema132.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6712,7 +6713,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema131.oneOf[1].required,parentSchema:schema131.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema132.oneOf[1].required,parentSchema:schema132.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6734,7 +6735,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema131.oneOf,parentSchema:schema131,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema132.oneOf,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6760,7 +6761,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema131,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6777,7 +6778,7 @@ errors = vErrors.length;
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.to.type,parentSchema:schema131.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema132.properties.to.type,parentSchema:schema132.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6791,7 +6792,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema131.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema132.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6802,7 +6803,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.deny.type,parentSchema:schema131.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema132.properties.deny.type,parentSchema:schema132.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6814,7 +6815,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6827,7 +6828,7 @@ validate88.errors = vErrors;
 return errors === 0;
 }
 
-const schema139 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
+const schema140 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
 
 function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -6835,7 +6836,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema139,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6865,7 +6866,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema139.type,parentSchema:schema139,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema140.type,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6878,7 +6879,7 @@ validate92.errors = vErrors;
 return errors === 0;
 }
 
-const schema141 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
+const schema142 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
 
 function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -6891,7 +6892,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema141.required,parentSchema:schema141,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema142.required,parentSchema:schema142,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6902,7 +6903,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema141,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema142,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6916,7 +6917,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema141.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema142.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6927,7 +6928,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema141.properties.use.type,parentSchema:schema141.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.use.type,parentSchema:schema142.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6939,7 +6940,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema141.properties.options.type,parentSchema:schema141.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema142.properties.options.type,parentSchema:schema142.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6950,7 +6951,7 @@ errors++;
 }
 let data2 = data.enabled;
 if(typeof data2 !== "boolean"){
-const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema35.type,parentSchema:schema35,data:data2};
+const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema36.type,parentSchema:schema36,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6961,7 +6962,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema141.type,parentSchema:schema141,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema142.type,parentSchema:schema142,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7443,13 +7444,10 @@ vErrors.push(err33);
 }
 errors++;
 }
-let data19 = data.listeners;
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-for(const key5 in data19){
-const _errs48 = errors;
-if(typeof key5 === "string"){
-if(!pattern3.test(key5)){
-const err34 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema21,data:key5,propertyName:key5};
+if(data.state !== undefined){
+let data19 = data.state;
+if((!(data19 && typeof data19 == "object" && !Array.isArray(data19))) && (typeof data19 !== "boolean")){
+const err34 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: schema11.properties.state.type},message:"must be object,boolean",schema:schema11.properties.state.type,parentSchema:schema11.properties.state,data:data19};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -7458,9 +7456,11 @@ vErrors.push(err34);
 }
 errors++;
 }
-}
-else {
-const err35 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.type,parentSchema:schema21,data:key5,propertyName:key5};
+const _errs48 = errors;
+let valid11 = true;
+const _errs49 = errors;
+if(!(data19 && typeof data19 == "object" && !Array.isArray(data19))){
+const err35 = {};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -7469,9 +7469,22 @@ vErrors.push(err35);
 }
 errors++;
 }
-var valid11 = _errs48 === errors;
-if(!valid11){
-const err36 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data19};
+var _valid0 = _errs49 === errors;
+errors = _errs48;
+if(vErrors !== null){
+if(_errs48){
+vErrors.length = _errs48;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs51 = errors;
+if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
+if(data19.directory === undefined){
+const err36 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/required",keyword:"required",params:{missingProperty: "directory"},message:"must have required property '"+"directory"+"'",schema:schema21.required,parentSchema:schema21,data:data19};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -7480,16 +7493,9 @@ vErrors.push(err36);
 }
 errors++;
 }
-}
-for(const key6 in data19){
-if(!(validate15(data19[key6], {instancePath:instancePath+"/listeners/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data19,parentDataProperty:key6,rootData}))){
-vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err37 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data19};
+for(const key5 in data19){
+if(!(key5 === "directory")){
+const err37 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema21,data:data19};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -7498,13 +7504,12 @@ vErrors.push(err37);
 }
 errors++;
 }
-let data21 = data.upstreams;
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-for(const key7 in data21){
-const _errs55 = errors;
-if(typeof key7 === "string"){
-if(!pattern3.test(key7)){
-const err38 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema21,data:key7,propertyName:key7};
+}
+if(data19.directory !== undefined){
+let data20 = data19.directory;
+if(typeof data20 === "string"){
+if(data20.length < 1){
+const err38 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema21.properties.directory,data:data20};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -7515,7 +7520,7 @@ errors++;
 }
 }
 else {
-const err39 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.type,parentSchema:schema21,data:key7,propertyName:key7};
+const err39 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.directory.type,parentSchema:schema21.properties.directory,data:data20};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -7524,9 +7529,10 @@ vErrors.push(err39);
 }
 errors++;
 }
-var valid14 = _errs55 === errors;
-if(!valid14){
-const err40 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data21};
+}
+}
+else {
+const err40 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data:data19};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -7535,16 +7541,14 @@ vErrors.push(err40);
 }
 errors++;
 }
-}
-for(const key8 in data21){
-if(!(validate21(data21[key8], {instancePath:instancePath+"/upstreams/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data21,parentDataProperty:key8,rootData}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-errors = vErrors.length;
-}
-}
+var _valid0 = _errs51 === errors;
+valid11 = _valid0;
+ifClause0 = "then";
 }
 else {
-const err41 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data21};
+const _errs57 = errors;
+if(false !== data19){
+const err41 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.state.else,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -7553,15 +7557,12 @@ vErrors.push(err41);
 }
 errors++;
 }
-if(data.sessionHeaders !== undefined){
-if(!(validate80(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
-vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
-errors = vErrors.length;
+var _valid0 = _errs57 === errors;
+valid11 = _valid0;
+ifClause0 = "else";
 }
-}
-let data24 = data.cache;
-if((!(data24 && typeof data24 == "object" && !Array.isArray(data24))) && (typeof data24 !== "boolean")){
-const err42 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data24};
+if(!valid11){
+const err42 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema11.properties.state.if,parentSchema:schema11.properties.state,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -7570,11 +7571,14 @@ vErrors.push(err42);
 }
 errors++;
 }
-const _errs63 = errors;
-let valid17 = true;
-const _errs64 = errors;
-if(!(data24 && typeof data24 == "object" && !Array.isArray(data24))){
-const err43 = {};
+}
+let data21 = data.listeners;
+if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
+for(const key6 in data21){
+const _errs60 = errors;
+if(typeof key6 === "string"){
+if(!pattern3.test(key6)){
+const err43 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key6,propertyName:key6};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -7583,31 +7587,9 @@ vErrors.push(err43);
 }
 errors++;
 }
-var _valid0 = _errs64 === errors;
-errors = _errs63;
-if(vErrors !== null){
-if(_errs63){
-vErrors.length = _errs63;
 }
 else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs66 = errors;
-if(!(validate82(data24, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs66 === errors;
-valid17 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs67 = errors;
-if(false !== data24){
-const err44 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data24};
+const err44 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key6,propertyName:key6};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -7616,12 +7598,9 @@ vErrors.push(err44);
 }
 errors++;
 }
-var _valid0 = _errs67 === errors;
-valid17 = _valid0;
-ifClause0 = "else";
-}
-if(!valid17){
-const err45 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data24};
+var valid14 = _errs60 === errors;
+if(!valid14){
+const err45 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key6},message:"property name must be valid",schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -7630,19 +7609,16 @@ vErrors.push(err45);
 }
 errors++;
 }
-if(data.routes !== undefined){
-let data25 = data.routes;
-if(Array.isArray(data25)){
-const len1 = data25.length;
-for(let i1=0; i1<len1; i1++){
-if(!(validate88(data25[i1], {instancePath:instancePath+"/routes/" + i1,parentData:data25,parentDataProperty:i1,rootData}))){
-vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
+}
+for(const key7 in data21){
+if(!(validate15(data21[key7], {instancePath:instancePath+"/listeners/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data21,parentDataProperty:key7,rootData}))){
+vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err46 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data25};
+const err46 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -7651,20 +7627,13 @@ vErrors.push(err46);
 }
 errors++;
 }
-}
-if(data.filters !== undefined){
-if(!(validate92(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
-vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
-errors = vErrors.length;
-}
-}
-let data28 = data.plugins;
-if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
-for(const key9 in data28){
-const _errs74 = errors;
-if(typeof key9 === "string"){
-if(!pattern3.test(key9)){
-const err47 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema21,data:key9,propertyName:key9};
+let data23 = data.upstreams;
+if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
+for(const key8 in data23){
+const _errs67 = errors;
+if(typeof key8 === "string"){
+if(!pattern3.test(key8)){
+const err47 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key8,propertyName:key8};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -7675,7 +7644,7 @@ errors++;
 }
 }
 else {
-const err48 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.type,parentSchema:schema21,data:key9,propertyName:key9};
+const err48 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key8,propertyName:key8};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -7684,9 +7653,9 @@ vErrors.push(err48);
 }
 errors++;
 }
-var valid20 = _errs74 === errors;
-if(!valid20){
-const err49 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key9},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data28};
+var valid17 = _errs67 === errors;
+if(!valid17){
+const err49 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key8},message:"property name must be valid",schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data23};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -7696,15 +7665,15 @@ vErrors.push(err49);
 errors++;
 }
 }
-for(const key10 in data28){
-if(!(validate97(data28[key10], {instancePath:instancePath+"/plugins/" + key10.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data28,parentDataProperty:key10,rootData}))){
-vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
+for(const key9 in data23){
+if(!(validate21(data23[key9], {instancePath:instancePath+"/upstreams/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data23,parentDataProperty:key9,rootData}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data28};
+const err50 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data23};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -7713,14 +7682,174 @@ vErrors.push(err50);
 }
 errors++;
 }
+if(data.sessionHeaders !== undefined){
+if(!(validate80(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
+vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
+errors = vErrors.length;
 }
-else {
-const err51 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
+}
+let data26 = data.cache;
+if((!(data26 && typeof data26 == "object" && !Array.isArray(data26))) && (typeof data26 !== "boolean")){
+const err51 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data26};
 if(vErrors === null){
 vErrors = [err51];
 }
 else {
 vErrors.push(err51);
+}
+errors++;
+}
+const _errs75 = errors;
+let valid20 = true;
+const _errs76 = errors;
+if(!(data26 && typeof data26 == "object" && !Array.isArray(data26))){
+const err52 = {};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+var _valid1 = _errs76 === errors;
+errors = _errs75;
+if(vErrors !== null){
+if(_errs75){
+vErrors.length = _errs75;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause1;
+if(_valid1){
+const _errs78 = errors;
+if(!(validate82(data26, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
+errors = vErrors.length;
+}
+var _valid1 = _errs78 === errors;
+valid20 = _valid1;
+ifClause1 = "then";
+}
+else {
+const _errs79 = errors;
+if(false !== data26){
+const err53 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data26};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+var _valid1 = _errs79 === errors;
+valid20 = _valid1;
+ifClause1 = "else";
+}
+if(!valid20){
+const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data26};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+if(data.routes !== undefined){
+let data27 = data.routes;
+if(Array.isArray(data27)){
+const len1 = data27.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate88(data27[i1], {instancePath:instancePath+"/routes/" + i1,parentData:data27,parentDataProperty:i1,rootData}))){
+vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err55 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data27};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+}
+if(data.filters !== undefined){
+if(!(validate92(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
+vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
+errors = vErrors.length;
+}
+}
+let data30 = data.plugins;
+if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
+for(const key10 in data30){
+const _errs86 = errors;
+if(typeof key10 === "string"){
+if(!pattern3.test(key10)){
+const err56 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key10,propertyName:key10};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+}
+else {
+const err57 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key10,propertyName:key10};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+var valid23 = _errs86 === errors;
+if(!valid23){
+const err58 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key10},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data30};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+}
+for(const key11 in data30){
+if(!(validate97(data30[key11], {instancePath:instancePath+"/plugins/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data30,parentDataProperty:key11,rootData}))){
+vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err59 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data30};
+if(vErrors === null){
+vErrors = [err59];
+}
+else {
+vErrors.push(err59);
+}
+errors++;
+}
+}
+else {
+const err60 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
+if(vErrors === null){
+vErrors = [err60];
+}
+else {
+vErrors.push(err60);
 }
 errors++;
 }

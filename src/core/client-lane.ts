@@ -5,6 +5,7 @@ import { isLoud } from '../protocol/era/modern.ts'
 import { KINDS, LISTS, kindsChangedBy } from '../protocol/methods.ts'
 import type { Graph } from './graph.ts'
 import { liveOf } from './kept-upstream.ts'
+import { ListSaver } from './list-saver.ts'
 import { askOwner, type ResourceOwner } from './resource-owner.ts'
 import type { Exchange, Notification, Session, UpstreamState } from './ports.ts'
 
@@ -36,12 +37,14 @@ export class ClientLane {
   readonly #ends = new Set<() => void>()
   readonly #held = new Map<string, Held>()
   readonly #changed = new Set<string>()
+  readonly #saver: ListSaver
   #sessions: ReadonlySet<Session> = new Set()
   /** Notifications that had nowhere to go, for the log and metrics. */
   dropped = 0
 
   constructor(graph: Graph) {
     this.#graph = graph
+    this.#saver = new ListSaver(graph)
   }
 
   /** The sessions that unrequested notifications go to; they outlive a generation. */
@@ -60,8 +63,11 @@ export class ClientLane {
   /** An upstream says something that belongs to no request. Only what it may say of itself gets further. */
   upstreamSays(upstream: string, notification: Notification): void {
     if (this.#isDropped(notification, { lane: 'client', upstream, exchange: undefined })) return
-    if (kindsChangedBy(notification.method).length > 0) this.listChanged(notification.method)
-    else if (notification.method === 'notifications/resources/updated') this.#updated(upstream, notification)
+    if (kindsChangedBy(notification.method).length > 0) {
+      this.listChanged(notification.method)
+      this.#saver.listsChanged(upstream)
+    } else if (notification.method === 'notifications/resources/updated')
+      this.#updated(upstream, notification)
     else if (notification.method !== TASK_STATUS || !this.#graph.tasks.told(upstream, notification))
       this.dropped++
   }
@@ -77,6 +83,7 @@ export class ClientLane {
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
     for (const kind of KINDS)
       if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed)
+    this.#saver.listsChanged(upstream)
   }
 
   /** Every conversation that is to be told when a list of its changes, with those of listens. */

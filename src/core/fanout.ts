@@ -2,12 +2,13 @@ import { gatewayError } from '../errors.ts'
 import { servesTasks } from '../protocol/era/tasks.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import type { Payload } from '../protocol/payload.ts'
-import { RPC } from '../protocol/rpc-error.ts'
+import { RPC, type RpcError } from '../protocol/rpc-error.ts'
 import { entriesOf, type CatalogEntry } from './catalog-entry.ts'
 import { cannotAsk } from './ask-client.ts'
 import { RoadCall, RoadExchange, type Carrier } from './exchange.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import type { Session } from './ports.ts'
+import { isUnlisted, noteListed } from './unlisted.ts'
 
 /** Pages asked of one upstream for one list, and entries taken from it. */
 const MAX_PAGES = 64
@@ -60,7 +61,7 @@ export async function fetchPart(
   first: RoadCall,
 ): Promise<Part> {
   const hasWaited = await ready(graph, node)
-  if (!offers(node, kind)) return EMPTY
+  if (!offers(node, kind) || isUnlisted(node.upstream, LISTS[kind].method)) return EMPTY
   // The time of a call counts from when it is made.
   const call = hasWaited ? listCall(graph, node, kind, session) : first
   const payloads = await fetchPages(graph, node, kind, session, call)
@@ -129,13 +130,22 @@ async function fetchPages(
 
 async function fetchPage(node: UpstreamNode, call: RoadCall): Promise<Payload | undefined> {
   const answer = await node.dispatch(call)
-  if ('result' in answer) return answer.result
-  const error = 'error' in answer ? answer.error : undefined
-  // A server may advertise resources and have no templates: an unknown list method is an empty list.
-  if (error?.code === RPC.methodNotFound) return undefined
+  if ('result' in answer) {
+    noteListed(node.upstream, call.method, true)
+    return answer.result
+  }
+  return unlisted(node, call.method, 'error' in answer ? answer.error : undefined)
+}
+
+/** A server may advertise resources and have no templates: an unknown list method is an empty list. */
+function unlisted({ upstream }: UpstreamNode, method: string, error: RpcError | undefined): undefined {
+  if (error?.code === RPC.methodNotFound) {
+    noteListed(upstream, method, false)
+    return undefined
+  }
   throw gatewayError('GW_UPSTREAM_PROTOCOL', {
-    upstream: node.upstream.name,
-    why: `${call.method} failed: ${error?.message ?? 'it asks for input'}`,
+    upstream: upstream.name,
+    why: `${method} failed: ${error?.message ?? 'it asks for input'}`,
   })
 }
 

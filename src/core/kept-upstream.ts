@@ -43,6 +43,14 @@ export class KeptUpstream implements Upstream {
     return this.live.logs
   }
 
+  get memory(): Upstream['memory'] {
+    return this.live.memory
+  }
+
+  get isRemembered(): boolean {
+    return this.live.isRemembered === true
+  }
+
   dispatch(call: Call): ReturnType<Upstream['dispatch']> {
     return this.live.dispatch(call)
   }

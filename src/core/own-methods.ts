@@ -64,7 +64,9 @@ function setLevel(exchange: Exchange, graph: Graph): Answer {
   }
   exchange.session.client.logLevel = level
   for (const { upstream, dispatch } of graph.upstreams.values()) {
-    if (upstream.server?.capabilities.logging === undefined || upstream.server.era === 'modern') continue
+    const { server, state } = upstream
+    // One that sleeps has nothing to say, and is told with the first call that wakes it.
+    if (server?.capabilities.logging === undefined || server.era === 'modern' || state === 'idle') continue
     const own = detached(graph, exchange.session, 'logging/setLevel')
     void dispatch(new RoadCall(upstream.name, own.method, { level }, own)).catch(() => undefined)
   }

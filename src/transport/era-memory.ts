@@ -19,9 +19,10 @@ export class EraMemory {
     return this.#era
   }
 
-  learn(era: Era): void {
+  /** Notes a verdict, which may be some milliseconds old. */
+  learn(era: Era, ageMs = 0): void {
     this.#era = era
-    this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_MS
+    this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_MS - ageMs
   }
 
   forget(): void {

@@ -6,6 +6,7 @@ import type {
   Upstream,
   UpstreamConfig,
   UpstreamContext,
+  UpstreamMemory,
   UpstreamRuntime,
   UpstreamState,
 } from '../core/ports.ts'
@@ -16,6 +17,7 @@ import { EraDoubt } from './era-doubt.ts'
 import { Fleet } from './fleet.ts'
 import { Keepers, type Connect } from './keepers.ts'
 import type { Link } from './link.ts'
+import { Remembered } from './remembered.ts'
 import { Wishes } from './wishes.ts'
 
 const OTHER_ERA = 'it speaks another era of the protocol now'
@@ -31,12 +33,13 @@ export class McpUpstream implements Upstream {
   readonly name: string
   readonly spec: UpstreamConfig
   /** What the server said of itself last; kept while it is away, so that others know what they miss. */
-  server: ServerSide | undefined = undefined
+  server: ServerSide | undefined
   readonly #context: UpstreamContext
   readonly #keepers: Keepers
   readonly #fleet: Fleet
   readonly #doubt: EraDoubt
   readonly #wishes: Wishes
+  readonly #remembered: Remembered
 
   constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect) {
     this.name = context.name
@@ -45,6 +48,9 @@ export class McpUpstream implements Upstream {
     this.#doubt = new EraDoubt(context)
     this.#wishes = new Wishes(context)
     this.#keepers = new Keepers(spec, context, connect)
+    this.#remembered = new Remembered(context.memory)
+    this.server = this.#remembered.server
+    if (this.server !== undefined) this.#keepers.memory.learn(this.server.era, this.#remembered.ageMs)
     this.#fleet = new Fleet({
       spec,
       context,
@@ -73,6 +79,14 @@ export class McpUpstream implements Upstream {
 
   get runtime(): UpstreamRuntime {
     return this.#fleet.runtime
+  }
+
+  get memory(): UpstreamMemory | undefined {
+    return this.#context.memory
+  }
+
+  get isRemembered(): boolean {
+    return this.server !== undefined && !this.#remembered.isConfirmed
   }
 
   start(): Promise<void> {
@@ -110,12 +124,18 @@ export class McpUpstream implements Upstream {
     const { name, pid } = this
     const { log } = this.#context
     const { problem } = this
-    if (link?.server !== undefined) this.server = link.server
+    if (link?.server !== undefined) this.#meets(link.server)
     const { era, version } = link?.server ?? {}
     if (state === 'failed') log.warn('upstream is not available', { upstream: name, problem })
     if (state === 'ready') log.info('upstream is ready', { upstream: name, era, version, pid })
     this.#wishes.follow(state === 'ready' ? link : undefined)
     this.#context.stateChanged(state, problem)
+  }
+
+  #meets(server: ServerSide): void {
+    if (server === this.server) return
+    this.server = server
+    this.#remembered.keep(server)
   }
 
   /** The server may have become another one: asks it who it is, and starts anew if it changed. */

@@ -1,0 +1,15 @@
+import { MODERN_VERSION } from '../protocol/versions.ts'
+import type { Session } from './ports.ts'
+import { ANONYMOUS } from './principal.ts'
+import { RoadSession } from './session.ts'
+
+/** A session of nobody in particular, for those inside the gateway who want to see what everybody may see. */
+export function onlooker(info: Session['client']['info']): Session {
+  return new RoadSession({
+    id: 'inspect',
+    listener: 'in-process',
+    principal: ANONYMOUS,
+    client: { info, capabilities: {}, version: MODERN_VERSION, era: 'modern', logLevel: undefined },
+    notify: () => false,
+  })
+}

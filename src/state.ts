@@ -1,0 +1,16 @@
+import { resolve } from 'node:path'
+import type { LoadedConfig } from './config/index.ts'
+import type { Clock, Log } from './core/ports.ts'
+import type { GatewayOptions } from './gateway-api.ts'
+import { Memories } from './store/memories.ts'
+
+/** What outlives this process: where the configuration says so, or else who builds the gateway. */
+export async function openMemories(
+  { config, directory }: LoadedConfig,
+  { state, fresh }: GatewayOptions,
+  { log, clock }: { readonly log: Log; readonly clock: Clock },
+): Promise<Memories | undefined> {
+  if (config.state === false) return undefined
+  const place = config.state === undefined ? state : resolve(directory, config.state.directory)
+  return place === undefined ? undefined : Memories.open({ directory: resolve(place), fresh, log, clock })
+}
