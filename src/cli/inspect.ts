@@ -4,6 +4,7 @@ import type { Inspection } from '../gateway-api.ts'
 import { silentLog } from './logs.ts'
 import { loadSource } from './source.ts'
 import type { SourceFlags } from './source.ts'
+import { stateDirectory } from './state-directory.ts'
 import type { Terminal } from './terminal.ts'
 import { withGateway } from './with-gateway.ts'
 
@@ -41,9 +42,14 @@ export async function inspect(
   }
 }
 
-async function built(source: LoadedConfig, { environment }: Terminal): Promise<Inspection> {
+async function built(source: LoadedConfig, terminal: Terminal): Promise<Inspection> {
+  const { environment } = terminal
   const { createGateway } = await import('../gateway.ts')
-  const gateway = await createGateway(source, { log: silentLog(), environment })
+  const gateway = await createGateway(source, {
+    log: silentLog(),
+    environment,
+    state: stateDirectory(source, terminal),
+  })
   const inspection = await gateway.inspect()
   await gateway.close()
   return inspection

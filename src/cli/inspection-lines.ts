@@ -3,7 +3,7 @@ import type { CatalogRow, Inspection, UpstreamStatus } from '../gateway-api.ts'
 import { configLines } from './config-lines.ts'
 import type { FullInspection } from './inspect.ts'
 import { oneLine } from './plain-text.ts'
-import { offerText, stateText } from './summary.ts'
+import { knownText, offerText, stateText } from './summary.ts'
 import { table, uncut } from './table.ts'
 import type { Output, Terminal } from './terminal.ts'
 
@@ -60,7 +60,8 @@ function upstreamLines({ upstreams, catalog }: Inspection, out: Output): string[
       server && oneLine(`${server.name} ${server.version}`),
       pid && `pid ${pid}`,
     ]
-    const text = problem ?? (state === 'ready' ? [offers, ...about].filter(Boolean).join(' · ') : '')
+    const said = [state === 'ready' ? offers : '', ...about].filter(Boolean).join(' · ')
+    const text = problem ?? (server === undefined ? '' : knownText(upstream, said))
     const told = [text, droppedText(upstream)].filter(Boolean).join(' · ')
     return [name, out.paint('cyan', type), stateText(state, out), told]
   })

@@ -6,6 +6,7 @@ import { serveControl } from './control.ts'
 import { serveLog } from './logs.ts'
 import { logReloads } from './reload.ts'
 import { runGateway } from './run-gateway.ts'
+import { stateDirectory } from './state-directory.ts'
 import { loadSource } from './source.ts'
 import type { SourceFlags } from './source.ts'
 import type { Terminal } from './terminal.ts'
@@ -14,6 +15,7 @@ import { watchFiles } from './watch-files.ts'
 interface ServeFlags extends SourceFlags {
   readonly stdio: boolean
   readonly watch: boolean
+  readonly fresh: boolean
 }
 
 /** Runs what the configuration says until it is told to stop; returns the exit code. */
@@ -28,7 +30,13 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   follow(source)
   if (Object.keys(source.config.listeners).length === 0) throw gatewayError('GW_NO_LISTENER')
   const { createGateway } = await import('../gateway.ts')
-  const gateway = await createGateway(source, { log, environment: terminal.environment, load })
+  const gateway = await createGateway(source, {
+    log,
+    environment: terminal.environment,
+    load,
+    state: stateDirectory(source, terminal),
+    fresh: flags.fresh,
+  })
   // Why one was refused is logged by who listens.
   const reload = (): void => void gateway.reload().catch(() => undefined)
   const files = watchFiles(reload)

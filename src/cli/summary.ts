@@ -27,7 +27,7 @@ export function summaryLines(inspection: Inspection, name: string, output: Outpu
 /** The same as fields of one log line. */
 export function summaryFields({ upstreams, catalog, withheld }: Inspection): Record<string, unknown> {
   const count = (kind: Kind): number => catalog.filter(row => row.kind === kind).length
-  const missing = upstreams.filter(({ state }) => state !== 'ready').map(({ name }) => name)
+  const missing = upstreams.filter(upstream => !isThere(upstream)).map(({ name }) => name)
   return {
     upstreams: upstreams.length,
     tools: count('tools'),
@@ -36,6 +36,11 @@ export function summaryFields({ upstreams, catalog, withheld }: Inspection): Rec
     ...(missing.length === 0 ? {} : { missing }),
     ...(withheld.length === 0 ? {} : { withheld: withheld.length }),
   }
+}
+
+/** Whether calls reach it: what is idle starts with the next one. */
+export function isThere({ state }: Pick<UpstreamStatus, 'state'>): boolean {
+  return state === 'ready' || state === 'idle'
 }
 
 /** `14 tools, 4 prompts` */
@@ -54,7 +59,12 @@ export function stateText(state: UpstreamStatus['state'], output: Output): strin
 function upstreamCells(upstream: UpstreamStatus, catalog: readonly CatalogRow[], output: Output): string[] {
   const { name, state, problem } = upstream
   const offers = offerText(catalog.filter(row => row.upstream === name))
-  return [output.paint('bold', name), stateText(state, output), problem ?? offers]
+  return [output.paint('bold', name), stateText(state, output), problem ?? knownText(upstream, offers)]
+}
+
+/** What is known, and whether it was said in this run. */
+export function knownText({ remembered }: Pick<UpstreamStatus, 'remembered'>, text: string): string {
+  return [text, remembered === true ? 'known from before' : ''].filter(Boolean).join(' · ')
 }
 
 function withheldLines({ withheld }: Inspection, output: Output): string[] {

@@ -5,6 +5,7 @@ import type { UpstreamStatus } from '../gateway-api.ts'
 import { silentLog } from './logs.ts'
 import { stayAlive } from './stay-alive.ts'
 import { withListeners } from './source.ts'
+import { isThere } from './summary.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Starts the upstreams of a configuration, no listener, and gives the gateway to `use` when they have settled. */
@@ -30,8 +31,7 @@ export async function withGateway<T>(
 
 /** One line on stderr for each upstream that is not there. */
 export function sayWhatIsMissing(upstreams: readonly UpstreamStatus[], { err }: Terminal): void {
-  for (const { name, state, problem } of upstreams) {
-    if (state === 'ready' || state === 'idle') continue
+  for (const { name, state, problem } of upstreams.filter(upstream => !isThere(upstream))) {
     err.line(
       `${err.paint('yellow', 'warning')} upstream "${name}" is ${state}${problem === undefined ? '' : `: ${problem}`}`,
     )

@@ -79,12 +79,12 @@ function startsOf(launcher: string, configs: Configs): readonly Start[] {
     {
       key: 'serve-stdio',
       title: 'gateway serve on stdio, to its list',
-      run: () => toList([launcher, 'serve', '--config', onStdio]),
+      run: () => toList([launcher, 'serve', '--fresh', '--config', onStdio]),
     },
     {
       key: 'serve-http',
       title: 'gateway serve on HTTP, to its list',
-      run: () => toHttpList([launcher, 'serve', '--config', onHttp]),
+      run: () => toHttpList([launcher, 'serve', '--fresh', '--config', onHttp]),
     },
   ]
 }

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 /** A program started for a test. */
@@ -13,6 +16,8 @@ export interface Child {
   stop(grace?: number): Promise<void>
 }
 
+/** Nothing that a test leaves behind is to be found in the next run. */
+const STATE = join(tmpdir(), `peers-state-${process.pid}`)
 const living = new Set<ChildProcess>()
 let guarded = false
 
@@ -20,7 +25,7 @@ let guarded = false
 export function startChild(
   program: string,
   args: readonly string[],
-  env: NodeJS.ProcessEnv = process.env,
+  env: NodeJS.ProcessEnv = { ...process.env, XDG_STATE_HOME: STATE },
 ): Child {
   guardExit()
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -74,7 +79,10 @@ function stopChild(child: ChildProcess, grace: number): Promise<void> {
 function guardExit(): void {
   if (guarded) return
   guarded = true
-  process.once('exit', () => living.forEach(child => child.kill('SIGKILL')))
+  process.once('exit', () => {
+    living.forEach(child => child.kill('SIGKILL'))
+    rmSync(STATE, { recursive: true, force: true })
+  })
   for (const [signal, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],

@@ -17,6 +17,7 @@ export default class Serve extends GatewayCommand {
   static override flags = {
     stdio: boolean({ summary: 'Also serve one client on stdin and stdout; ends when it goes away.' }),
     watch: boolean({ summary: 'Read the configuration again when its files change.' }),
+    fresh: boolean({ summary: 'Forget what earlier runs have saved of the servers.' }),
     ...CONFIG_FLAGS,
   }
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -13,6 +14,10 @@ import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
 export const PACKAGE = fileURLToPath(new URL('../../../', import.meta.url))
 /** A small, honest server on stdio. */
 export const SERVER = fileURLToPath(new URL('../../fixtures/bad-server.ts', import.meta.url))
+
+/** Nothing that a test leaves behind is to be found in the next run. */
+const STATE = join(tmpdir(), `cli-state-${process.pid}`)
+process.once('exit', () => rmSync(STATE, { recursive: true, force: true }))
 
 /** What a command left behind. */
 export interface Outcome {
@@ -89,7 +94,7 @@ function start(args: readonly string[], { cwd, env }: RunOptions): ChildProcessW
   requireBuild()
   return spawn(process.execPath, [LAUNCHER, ...args], {
     cwd,
-    env: { ...process.env, GATEWAY_ENV: '', ...env },
+    env: { ...process.env, GATEWAY_ENV: '', XDG_STATE_HOME: STATE, ...env },
   })
 }
 
