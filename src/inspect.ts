@@ -96,7 +96,8 @@ export function statusOf(upstream: Upstream, { hooks, catalog }: Graph): Upstrea
   return hooks.runner('status')?.(status, upstream) ?? status
 }
 
-function ownStatus({ name, spec, state, problem, pid, server, dropped, runtime }: Upstream): UpstreamStatus {
+function ownStatus(upstream: Upstream): UpstreamStatus {
+  const { name, spec, state, problem, pid, server, dropped, degraded, runtime } = upstream
   return {
     name,
     type: spec.type,
@@ -104,6 +105,7 @@ function ownStatus({ name, spec, state, problem, pid, server, dropped, runtime }
     ...(problem === undefined ? {} : { problem }),
     ...(pid === undefined ? {} : { pid }),
     ...(dropped === undefined ? {} : { dropped }),
+    ...(degraded === undefined ? {} : { degraded }),
     ...(runtime === undefined ? {} : { runtime }),
     ...(server === undefined
       ? {}

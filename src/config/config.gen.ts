@@ -118,13 +118,9 @@ export interface ListsConfig {
    */
   readonly pageSize: number
   /**
-   * How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.
+   * How long a list waits for an upstream that is still starting.
    */
   readonly grace: string | number
-  /**
-   * How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.
-   */
-  readonly wait: string | number
 }
 /**
  * How the gateway stops.
@@ -225,11 +221,7 @@ export interface HttpLimitsConfig {
    */
   readonly sessions: number
   /**
-   * Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.
-   */
-  readonly sessionsPerPrincipal: number
-  /**
-   * How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.
+   * How long an unused session is kept.
    */
   readonly idle: string | number
   /**
@@ -276,6 +268,11 @@ export interface StdioUpstreamConfig {
    * Working directory, relative to the configuration file.
    */
   readonly cwd: string
+  readonly ceilings?: CeilingsConfig
+  /**
+   * Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.
+   */
+  readonly sandbox?: SandboxConfig | 'bwrap'
   /**
    * Longest line (one message) accepted from it.
    */
@@ -293,22 +290,13 @@ export interface StdioUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   * How long a call may take before the client gets an error.
    */
   readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
   /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
    */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
-   */
-  readonly onFailure: 'omit' | 'keep' | 'fail'
+  readonly onFailure: 'omit' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -326,67 +314,50 @@ export interface StdioUpstreamConfig {
   readonly resources?: ResourceFilterConfig
 }
 /**
- * How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.
+ * The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.
  */
-export interface UpstreamLimitsConfig {
+export interface CeilingsConfig {
   /**
-   * Calls under way at a time; 0 means as many as come.
+   * Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.
    */
-  readonly concurrency: number
+  readonly memory?: string | number
   /**
-   * Calls that may wait for their turn.
+   * Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.
    */
-  readonly queue: number
+  readonly pids?: number
   /**
-   * How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.
+   * Files and sockets that one of its processes may have open (RLIMIT_NOFILE).
    */
-  readonly queueTimeout: string | number
+  readonly files?: number
+  /**
+   * Largest file that it may write (RLIMIT_FSIZE).
+   */
+  readonly fileSize?: string | number
+  /**
+   * Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.
+   */
+  readonly cpuTime?: string | number
 }
 /**
- * When an upstream is given a rest, and for how long.
+ * What a sandboxed server may see and touch.
  */
-export interface BreakerConfig {
+export interface SandboxConfig {
   /**
-   * Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.
+   * What makes the sandbox: bubblewrap.
    */
-  readonly failures: number
+  readonly type: 'bwrap'
   /**
-   * A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.
+   * Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.
    */
-  readonly latency: string | number
+  readonly write: readonly string[]
   /**
-   * Share of slow calls, within `window`, that opens it.
+   * Whether it has a network; without one not even this machine's own.
    */
-  readonly share: number
+  readonly network: boolean
   /**
-   * How far back slow calls are counted.
+   * Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.
    */
-  readonly window: string | number
-  /**
-   * Calls in the window below which their share says nothing.
-   */
-  readonly calls: number
-  /**
-   * How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.
-   */
-  readonly open: string | number
-}
-/**
- * What is tried again, and how often.
- */
-export interface RetryConfig {
-  /**
-   * Tries in all, the first one included.
-   */
-  readonly attempts: number
-  /**
-   * Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.
-   */
-  readonly backoff: string | number
-  /**
-   * Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.
-   */
-  readonly tools: readonly string[]
+  readonly hide: readonly string[]
 }
 /**
  * What differs for one upstream from `cache`.
@@ -584,22 +555,13 @@ export interface HttpUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   * How long a call may take before the client gets an error.
    */
   readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
   /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
    */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
-   */
-  readonly onFailure: 'omit' | 'keep' | 'fail'
+  readonly onFailure: 'omit' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -651,22 +613,13 @@ export interface SseUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   * How long a call may take before the client gets an error.
    */
   readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
   /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
    */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
-   */
-  readonly onFailure: 'omit' | 'keep' | 'fail'
+  readonly onFailure: 'omit' | 'fail'
   /**
    * HTTP+SSE is older than the modern era.
    */
@@ -718,22 +671,13 @@ export interface WsUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   * How long a call may take before the client gets an error.
    */
   readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
   /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
    */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
-   */
-  readonly onFailure: 'omit' | 'keep' | 'fail'
+  readonly onFailure: 'omit' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */

@@ -3,13 +3,12 @@
 
 export const validate = validate10;
 export default validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"control":{"$ref":"#/$defs/ControlConfig","default":{}},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ControlConfig":{"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file.","type":"string","minLength":1,"default":".","examples":["./data"]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"cache":{"description":"How long lists are kept in memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take before the client gets an error.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.","enum":["omit","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"idle":{"description":"How long an unused session is kept.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file.","type":"string","minLength":1,"default":".","examples":["./data"]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"CeilingsConfig":{"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]},"SandboxConfig":{"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"CacheConfig":{"description":"How long answers are kept.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept when the server does not announce changes.","$ref":"#/$defs/duration","default":"5m","examples":["1h"]}},"examples":[{"lists":"5m"}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
 const schema12 = {"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]};
 const schema13 = {"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]};
-const schema19 = {"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]};
-const schema20 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
+const schema18 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
 const func2 = Object.prototype.hasOwnProperty;
-const schema14 = {"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]};
+const schema14 = {"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]}},"examples":[{"pageSize":100,"grace":"2s"}]};
 const schema15 = {"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]};
 const pattern0 = new RegExp("^\\d{1,12}(ms|s|m|h|d)$", "u");
 
@@ -23,11 +22,8 @@ data.pageSize = 1000;
 if(data.grace === undefined){
 data.grace = "10s";
 }
-if(data.wait === undefined){
-data.wait = "1s";
-}
 for(const key0 in data){
-if(!(((key0 === "pageSize") || (key0 === "grace")) || (key0 === "wait"))){
+if(!((key0 === "pageSize") || (key0 === "grace"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema14,data};
 if(vErrors === null){
 vErrors = [err0];
@@ -106,9 +102,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-let data2 = data.wait;
-if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema14.type,parentSchema:schema14,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -117,46 +113,11 @@ vErrors.push(err7);
 }
 errors++;
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(typeof data2 === "string"){
-if(!pattern0.test(data2)){
-const err9 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-}
-else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema14.type,parentSchema:schema14,data};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
 validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema17 = {"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]};
+const schema16 = {"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]};
 
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -167,7 +128,7 @@ data.grace = "10s";
 }
 for(const key0 in data){
 if(!(key0 === "grace")){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema17,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema16,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -214,7 +175,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema16.type,parentSchema:schema16,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -227,15 +188,15 @@ validate13.errors = vErrors;
 return errors === 0;
 }
 
-const schema21 = {"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]};
-const schema28 = {"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]};
-const schema22 = {"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]};
-const schema23 = {"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]};
-const schema24 = {"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]};
-const pattern4 = new RegExp("^/[^\\s?#]*$", "u");
-const schema25 = {"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]};
-const schema26 = {"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]};
-const pattern8 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
+const schema19 = {"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]};
+const schema26 = {"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]};
+const schema20 = {"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]};
+const schema21 = {"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]};
+const schema22 = {"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]};
+const pattern3 = new RegExp("^/[^\\s?#]*$", "u");
+const schema23 = {"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"idle":{"description":"How long an unused session is kept.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]};
+const schema24 = {"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]};
+const pattern7 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -247,9 +208,6 @@ data.body = "4MiB";
 if(data.sessions === undefined){
 data.sessions = 10000;
 }
-if(data.sessionsPerPrincipal === undefined){
-data.sessionsPerPrincipal = 100;
-}
 if(data.idle === undefined){
 data.idle = "30m";
 }
@@ -257,8 +215,8 @@ if(data.connections === undefined){
 data.connections = 1024;
 }
 for(const key0 in data){
-if(!(((((key0 === "body") || (key0 === "sessions")) || (key0 === "sessionsPerPrincipal")) || (key0 === "idle")) || (key0 === "connections"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema25,data};
+if(!((((key0 === "body") || (key0 === "sessions")) || (key0 === "idle")) || (key0 === "connections"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -270,7 +228,7 @@ errors++;
 }
 let data0 = data.body;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema26.type},message:"must be string,integer",schema:schema26.type,parentSchema:schema26,data:data0};
+const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema24.type},message:"must be string,integer",schema:schema24.type,parentSchema:schema24,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -281,7 +239,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema26,data:data0};
+const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema24,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -292,8 +250,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern8.test(data0)){
-const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema26,data:data0};
+if(!pattern7.test(data0)){
+const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema24,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -305,7 +263,7 @@ errors++;
 }
 let data1 = data.sessions;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema25.properties.sessions.type,parentSchema:schema25.properties.sessions,data:data1};
+const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema23.properties.sessions.type,parentSchema:schema23.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -316,7 +274,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema25.properties.sessions,data:data1};
+const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema23.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -326,9 +284,9 @@ vErrors.push(err5);
 errors++;
 }
 }
-let data2 = data.sessionsPerPrincipal;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema25.properties.sessionsPerPrincipal.type,parentSchema:schema25.properties.sessionsPerPrincipal,data:data2};
+let data2 = data.idle;
+if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
+const err6 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -338,8 +296,8 @@ vErrors.push(err6);
 errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 1 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema25.properties.sessionsPerPrincipal,data:data2};
+if(data2 < 0 || isNaN(data2)){
+const err7 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -349,9 +307,9 @@ vErrors.push(err7);
 errors++;
 }
 }
-let data3 = data.idle;
-if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err8 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
+if(typeof data2 === "string"){
+if(!pattern0.test(data2)){
+const err8 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -360,9 +318,10 @@ vErrors.push(err8);
 }
 errors++;
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 0 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
+}
+let data3 = data.connections;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err9 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema23.properties.connections.type,parentSchema:schema23.properties.connections,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -371,10 +330,9 @@ vErrors.push(err9);
 }
 errors++;
 }
-}
-if(typeof data3 === "string"){
-if(!pattern0.test(data3)){
-const err10 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 1 || isNaN(data3)){
+const err10 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema23.properties.connections,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -384,37 +342,14 @@ vErrors.push(err10);
 errors++;
 }
 }
-let data4 = data.connections;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema25.properties.connections.type,parentSchema:schema25.properties.connections,data:data4};
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err11];
 }
 else {
 vErrors.push(err11);
-}
-errors++;
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 1 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema25.properties.connections,data:data4};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-}
-else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
 }
 errors++;
 }
@@ -455,7 +390,7 @@ if(data.limits === undefined){
 data.limits = {};
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema22.required,parentSchema:schema22,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema20.required,parentSchema:schema20,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -465,8 +400,8 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema22.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema22,data};
+if(!(func2.call(schema20.properties, key0))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema20,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -479,7 +414,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.type.type,parentSchema:schema22.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.properties.type.type,parentSchema:schema20.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -489,7 +424,7 @@ vErrors.push(err2);
 errors++;
 }
 if("http" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema22.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema20.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -502,7 +437,7 @@ errors++;
 let data1 = data.host;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema22.properties.host,data:data1};
+const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema20.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -513,7 +448,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.host.type,parentSchema:schema22.properties.host,data:data1};
+const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.properties.host.type,parentSchema:schema20.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -524,7 +459,7 @@ errors++;
 }
 let data2 = data.port;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema22.properties.port.type,parentSchema:schema22.properties.port,data:data2};
+const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema20.properties.port.type,parentSchema:schema20.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -535,7 +470,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 65535 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535",schema:65535,parentSchema:schema22.properties.port,data:data2};
+const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535",schema:65535,parentSchema:schema20.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -545,7 +480,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema22.properties.port,data:data2};
+const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema20.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -557,8 +492,8 @@ errors++;
 }
 let data3 = data.path;
 if(typeof data3 === "string"){
-if(!pattern4.test(data3)){
-const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema22.properties.path,data:data3};
+if(!pattern3.test(data3)){
+const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema20.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -569,7 +504,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.path.type,parentSchema:schema22.properties.path,data:data3};
+const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.properties.path.type,parentSchema:schema20.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -585,7 +520,7 @@ for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err11 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema22.properties.allowedHosts.items,data:data5};
+const err11 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema20.properties.allowedHosts.items,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -596,7 +531,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.allowedHosts.items.type,parentSchema:schema22.properties.allowedHosts.items,data:data5};
+const err12 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.properties.allowedHosts.items.type,parentSchema:schema20.properties.allowedHosts.items,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -608,7 +543,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema22.properties.allowedHosts.type,parentSchema:schema22.properties.allowedHosts,data:data4};
+const err13 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema20.properties.allowedHosts.type,parentSchema:schema20.properties.allowedHosts,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -624,7 +559,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err14 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema22.properties.allowedOrigins.items,data:data7};
+const err14 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema20.properties.allowedOrigins.items,data:data7};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -635,7 +570,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.allowedOrigins.items.type,parentSchema:schema22.properties.allowedOrigins.items,data:data7};
+const err15 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.properties.allowedOrigins.items.type,parentSchema:schema20.properties.allowedOrigins.items,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -647,7 +582,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema22.properties.allowedOrigins.type,parentSchema:schema22.properties.allowedOrigins,data:data6};
+const err16 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema20.properties.allowedOrigins.type,parentSchema:schema20.properties.allowedOrigins,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -658,7 +593,7 @@ errors++;
 }
 let data8 = data.exposeWithoutAuth;
 if(typeof data8 !== "boolean"){
-const err17 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema22.properties.exposeWithoutAuth.type,parentSchema:schema22.properties.exposeWithoutAuth,data:data8};
+const err17 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema20.properties.exposeWithoutAuth.type,parentSchema:schema20.properties.exposeWithoutAuth,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -669,7 +604,7 @@ errors++;
 }
 let data9 = data.sse;
 if((!(data9 && typeof data9 == "object" && !Array.isArray(data9))) && (typeof data9 !== "boolean")){
-const err18 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema22.properties.sse.type},message:"must be object,boolean",schema:schema22.properties.sse.type,parentSchema:schema22.properties.sse,data:data9};
+const err18 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema20.properties.sse.type},message:"must be object,boolean",schema:schema20.properties.sse.type,parentSchema:schema20.properties.sse,data:data9};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -713,7 +648,7 @@ data9.messages = "/messages";
 }
 for(const key1 in data9){
 if(!((key1 === "path") || (key1 === "messages"))){
-const err20 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema23,data:data9};
+const err20 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema21,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -725,8 +660,8 @@ errors++;
 }
 let data10 = data9.path;
 if(typeof data10 === "string"){
-if(!pattern4.test(data10)){
-const err21 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema23.properties.path,data:data10};
+if(!pattern3.test(data10)){
+const err21 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema21.properties.path,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -737,7 +672,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.path.type,parentSchema:schema23.properties.path,data:data10};
+const err22 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.path.type,parentSchema:schema21.properties.path,data:data10};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -748,8 +683,8 @@ errors++;
 }
 let data11 = data9.messages;
 if(typeof data11 === "string"){
-if(!pattern4.test(data11)){
-const err23 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema23.properties.messages,data:data11};
+if(!pattern3.test(data11)){
+const err23 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema21.properties.messages,data:data11};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -760,7 +695,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema23.properties.messages.type,parentSchema:schema23.properties.messages,data:data11};
+const err24 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.messages.type,parentSchema:schema21.properties.messages,data:data11};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -771,7 +706,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data:data9};
+const err25 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -787,7 +722,7 @@ ifClause0 = "then";
 else {
 const _errs33 = errors;
 if(false !== data9){
-const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema22.properties.sse.else,data:data9};
+const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema20.properties.sse.else,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -801,7 +736,7 @@ valid5 = _valid0;
 ifClause0 = "else";
 }
 if(!valid5){
-const err27 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema22.properties.sse.if,parentSchema:schema22.properties.sse,data:data9};
+const err27 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema20.properties.sse.if,parentSchema:schema20.properties.sse,data:data9};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -812,7 +747,7 @@ errors++;
 }
 let data12 = data.ws;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "boolean")){
-const err28 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema22.properties.ws.type},message:"must be object,boolean",schema:schema22.properties.ws.type,parentSchema:schema22.properties.ws,data:data12};
+const err28 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema20.properties.ws.type},message:"must be object,boolean",schema:schema20.properties.ws.type,parentSchema:schema20.properties.ws,data:data12};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -853,7 +788,7 @@ data12.path = "/ws";
 }
 for(const key2 in data12){
 if(!(key2 === "path")){
-const err30 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema24,data:data12};
+const err30 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema22,data:data12};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -865,8 +800,8 @@ errors++;
 }
 let data13 = data12.path;
 if(typeof data13 === "string"){
-if(!pattern4.test(data13)){
-const err31 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema24.properties.path,data:data13};
+if(!pattern3.test(data13)){
+const err31 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema22.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -877,7 +812,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.path.type,parentSchema:schema24.properties.path,data:data13};
+const err32 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.properties.path.type,parentSchema:schema22.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -888,7 +823,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data:data12};
+const err33 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -904,7 +839,7 @@ ifClause1 = "then";
 else {
 const _errs45 = errors;
 if(false !== data12){
-const err34 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema22.properties.ws.else,data:data12};
+const err34 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema20.properties.ws.else,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -918,7 +853,7 @@ valid8 = _valid1;
 ifClause1 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema22.properties.ws.if,parentSchema:schema22.properties.ws,data:data12};
+const err35 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema20.properties.ws.if,parentSchema:schema20.properties.ws,data:data12};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -933,7 +868,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err36 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema22.type,parentSchema:schema22,data};
+const err36 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema20.type,parentSchema:schema20,data};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -952,7 +887,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema21.required,parentSchema:schema21,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema19.required,parentSchema:schema19,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -972,7 +907,7 @@ errors = vErrors.length;
 else if(tag0 === "stdio"){
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err1 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema28.required,parentSchema:schema28,data};
+const err1 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema26.required,parentSchema:schema26,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -983,7 +918,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(key0 === "type")){
-const err2 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema28,data};
+const err2 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema26,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -996,7 +931,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.type.type,parentSchema:schema28.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.type.type,parentSchema:schema26.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1006,7 +941,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema28.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema26.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1018,7 +953,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data};
+const err5 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1029,7 +964,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema21.discriminator,parentSchema:schema21,data};
+const err6 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema19.discriminator,parentSchema:schema19,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1040,7 +975,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema21.discriminator,parentSchema:schema21,data};
+const err7 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema19.discriminator,parentSchema:schema19,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1051,7 +986,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema19.type,parentSchema:schema19,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1064,32 +999,23 @@ validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema30 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
-const schema31 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file.","type":"string","minLength":1,"default":".","examples":["./data"]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
-const schema33 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
-const schema34 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
-const schema48 = {"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]};
-const schema49 = {"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]};
-const schema50 = {"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]};
-const pattern12 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
-const schema37 = {"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]};
+const schema28 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
+const schema29 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file.","type":"string","minLength":1,"default":".","examples":["./data"]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
+const schema34 = {"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]};
+const schema36 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
+const schema37 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
+const schema40 = {"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.","enum":["omit","fail"],"type":"string","examples":["fail"]};
+const schema41 = {"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]};
+const schema42 = {"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]};
+const schema30 = {"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]};
 
 function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.concurrency === undefined){
-data.concurrency = 200;
-}
-if(data.queue === undefined){
-data.queue = 1024;
-}
-if(data.queueTimeout === undefined){
-data.queueTimeout = 0;
-}
 for(const key0 in data){
-if(!(((key0 === "concurrency") || (key0 === "queue")) || (key0 === "queueTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema37,data};
+if(!(((((key0 === "memory") || (key0 === "pids")) || (key0 === "files")) || (key0 === "fileSize")) || (key0 === "cpuTime"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema30,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1099,9 +1025,10 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.concurrency;
-if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema37.properties.concurrency.type,parentSchema:schema37.properties.concurrency,data:data0};
+if(data.memory !== undefined){
+let data0 = data.memory;
+if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
+const err1 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema24.type},message:"must be string,integer",schema:schema24.type,parentSchema:schema24,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1111,8 +1038,8 @@ vErrors.push(err1);
 errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 > 10000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema37.properties.concurrency,data:data0};
+if(data0 < 0 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema24,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1121,8 +1048,10 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema37.properties.concurrency,data:data0};
+}
+if(typeof data0 === "string"){
+if(!pattern7.test(data0)){
+const err3 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema24,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1132,9 +1061,11 @@ vErrors.push(err3);
 errors++;
 }
 }
-let data1 = data.queue;
+}
+if(data.pids !== undefined){
+let data1 = data.pids;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema37.properties.queue.type,parentSchema:schema37.properties.queue,data:data1};
+const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema30.properties.pids.type,parentSchema:schema30.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1144,8 +1075,8 @@ vErrors.push(err4);
 errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 100000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema37.properties.queue,data:data1};
+if(data1 > 4194304 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},message:"must be <= 4194304",schema:4194304,parentSchema:schema30.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1154,8 +1085,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(data1 < 0 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema37.properties.queue,data:data1};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema30.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1165,9 +1096,11 @@ vErrors.push(err6);
 errors++;
 }
 }
-let data2 = data.queueTimeout;
-if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+}
+if(data.files !== undefined){
+let data2 = data.files;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema30.properties.files.type,parentSchema:schema30.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1177,8 +1110,8 @@ vErrors.push(err7);
 errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+if(data2 > 1048576 || isNaN(data2)){
+const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},message:"must be <= 1048576",schema:1048576,parentSchema:schema30.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1187,10 +1120,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-if(typeof data2 === "string"){
-if(!pattern0.test(data2)){
-const err9 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+if(data2 < 16 || isNaN(data2)){
+const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16",schema:16,parentSchema:schema30.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1201,13 +1132,88 @@ errors++;
 }
 }
 }
-else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data};
+if(data.fileSize !== undefined){
+let data3 = data.fileSize;
+if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
+const err10 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema24.type},message:"must be string,integer",schema:schema24.type,parentSchema:schema24,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
 else {
 vErrors.push(err10);
+}
+errors++;
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err11 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema24,data:data3};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(typeof data3 === "string"){
+if(!pattern7.test(data3)){
+const err12 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema24,data:data3};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+if(data.cpuTime !== undefined){
+let data4 = data.cpuTime;
+if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
+const err13 = {instancePath:instancePath+"/cpuTime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data4};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 0 || isNaN(data4)){
+const err14 = {instancePath:instancePath+"/cpuTime",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data4};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(typeof data4 === "string"){
+if(!pattern0.test(data4)){
+const err15 = {instancePath:instancePath+"/cpuTime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
 }
 errors++;
 }
@@ -1215,1396 +1221,19 @@ validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema39 = {"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]};
-const schema40 = {"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]};
-
-function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.failures === undefined){
-data.failures = 5;
-}
-if(data.latency === undefined){
-data.latency = 0;
-}
-if(data.share === undefined){
-data.share = 0.5;
-}
-if(data.window === undefined){
-data.window = "30s";
-}
-if(data.calls === undefined){
-data.calls = 10;
-}
-if(data.open === undefined){
-data.open = "30s";
-}
-for(const key0 in data){
-if(!((((((key0 === "failures") || (key0 === "latency")) || (key0 === "share")) || (key0 === "window")) || (key0 === "calls")) || (key0 === "open"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema40,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-let data0 = data.failures;
-if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema40.properties.failures.type,parentSchema:schema40.properties.failures,data:data0};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 < 1 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema40.properties.failures,data:data0};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-let data1 = data.latency;
-if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err3 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 < 0 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-if(typeof data1 === "string"){
-if(!pattern0.test(data1)){
-const err5 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-let data2 = data.share;
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 > 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema40.properties.share,data:data2};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-if(data2 <= 0 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema40.properties.share,data:data2};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-else {
-const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema40.properties.share.type,parentSchema:schema40.properties.share,data:data2};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-let data3 = data.window;
-if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err9 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 0 || isNaN(data3)){
-const err10 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-if(typeof data3 === "string"){
-if(!pattern0.test(data3)){
-const err11 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-let data4 = data.calls;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema40.properties.calls.type,parentSchema:schema40.properties.calls,data:data4};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 1 || isNaN(data4)){
-const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema40.properties.calls,data:data4};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-let data5 = data.open;
-if((typeof data5 !== "string") && (!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))))){
-const err14 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data5};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 < 0 || isNaN(data5)){
-const err15 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data5};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-if(typeof data5 === "string"){
-if(!pattern0.test(data5)){
-const err16 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data5};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-}
-else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema40.type,parentSchema:schema40,data};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-validate26.errors = vErrors;
-return errors === 0;
-}
-
+const schema43 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
+const schema44 = {"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]};
+const schema46 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
+const schema47 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
+const pattern17 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
 
 function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema39.type},message:"must be object,boolean",schema:schema39.type,parentSchema:schema39,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-const _errs1 = errors;
-let valid0 = true;
-const _errs2 = errors;
-if(!(data && typeof data == "object" && !Array.isArray(data))){
-const err1 = {};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-var _valid0 = _errs2 === errors;
-errors = _errs1;
-if(vErrors !== null){
-if(_errs1){
-vErrors.length = _errs1;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs4 = errors;
-if(!(validate26(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs4 === errors;
-valid0 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs5 = errors;
-if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema39.else,data};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-var _valid0 = _errs5 === errors;
-valid0 = _valid0;
-ifClause0 = "else";
-}
-if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema39.if,parentSchema:schema39,data};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-validate25.errors = vErrors;
-return errors === 0;
-}
-
-const schema44 = {"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]};
-const schema45 = {"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]};
-const schema47 = {"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]};
-
-function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.attempts === undefined){
-data.attempts = 2;
-}
-if(data.backoff === undefined){
-data.backoff = "100ms";
-}
-if(data.tools === undefined){
-data.tools = [];
-}
-for(const key0 in data){
-if(!(((key0 === "attempts") || (key0 === "backoff")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema45,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-let data0 = data.attempts;
-if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema45.properties.attempts.type,parentSchema:schema45.properties.attempts,data:data0};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 > 10 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},message:"must be <= 10",schema:10,parentSchema:schema45.properties.attempts,data:data0};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema45.properties.attempts,data:data0};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-let data1 = data.backoff;
-if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(typeof data1 === "string"){
-if(!pattern0.test(data1)){
-const err6 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-let data2 = data.tools;
-if(Array.isArray(data2)){
-const len0 = data2.length;
-for(let i0=0; i0<len0; i0++){
-let data3 = data2[i0];
-if(typeof data3 === "string"){
-if(data3.length < 1){
-const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema47.items,data:data3};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-else {
-const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.items.type,parentSchema:schema47.items,data:data3};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-}
-else {
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema47.type,parentSchema:schema47,data:data2};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema45.type,parentSchema:schema45,data};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-validate30.errors = vErrors;
-return errors === 0;
-}
-
-
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema44.type},message:"must be object,boolean",schema:schema44.type,parentSchema:schema44,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-const _errs1 = errors;
-let valid0 = true;
-const _errs2 = errors;
-if(!(data && typeof data == "object" && !Array.isArray(data))){
-const err1 = {};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-var _valid0 = _errs2 === errors;
-errors = _errs1;
-if(vErrors !== null){
-if(_errs1){
-vErrors.length = _errs1;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs4 = errors;
-if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs4 === errors;
-valid0 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs5 = errors;
-if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema44.else,data};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-var _valid0 = _errs5 === errors;
-valid0 = _valid0;
-ifClause0 = "else";
-}
-if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema44.if,parentSchema:schema44,data};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-validate29.errors = vErrors;
-return errors === 0;
-}
-
-const schema51 = {"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]};
-const schema52 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
-const schema53 = {"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]};
-const schema57 = {"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]};
-const schema58 = {"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]};
-const pattern23 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
-const pattern24 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
-
-function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.ttl === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},message:"must have required property '"+"ttl"+"'",schema:schema53.required,parentSchema:schema53,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-for(const key0 in data){
-if(!(((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema53,data};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-if(data.ttl !== undefined){
-let data0 = data.ttl;
-if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-if(typeof data0 === "string"){
-if(!pattern0.test(data0)){
-const err4 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-}
-if(data.staleWhileRevalidate !== undefined){
-let data1 = data.staleWhileRevalidate;
-if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 < 0 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-if(typeof data1 === "string"){
-if(!pattern0.test(data1)){
-const err7 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-}
-if(data.staleIfError !== undefined){
-let data2 = data.staleIfError;
-if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 0 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-if(typeof data2 === "string"){
-if(!pattern0.test(data2)){
-const err10 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-}
-if(data.vary !== undefined){
-let data3 = data.vary;
-if(Array.isArray(data3)){
-if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema57,data:data3};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-const len0 = data3.length;
-for(let i0=0; i0<len0; i0++){
-let data4 = data3[i0];
-if(typeof data4 === "string"){
-if(!pattern23.test(data4)){
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema57.items,data:data4};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-else {
-const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data4};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-}
-else {
-const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data3};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-if(data.tags !== undefined){
-let data5 = data.tags;
-if(Array.isArray(data5)){
-if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema58,data:data5};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-const len1 = data5.length;
-for(let i1=0; i1<len1; i1++){
-let data6 = data5[i1];
-if(typeof data6 === "string"){
-if(!pattern24.test(data6)){
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema58.items,data:data6};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-else {
-const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.items.type,parentSchema:schema58.items,data:data6};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-}
-}
-else {
-const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema58.type,parentSchema:schema58,data:data5};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-}
-}
-else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema53.type,parentSchema:schema53,data};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-validate35.errors = vErrors;
-return errors === 0;
-}
-
-
-function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (!(data && typeof data == "object" && !Array.isArray(data)))){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema52.type},message:"must be string,integer,object",schema:schema52.type,parentSchema:schema52,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-const _errs1 = errors;
-let valid0 = true;
-const _errs2 = errors;
-if(!(data && typeof data == "object" && !Array.isArray(data))){
-const err1 = {};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-var _valid0 = _errs2 === errors;
-errors = _errs1;
-if(vErrors !== null){
-if(_errs1){
-vErrors.length = _errs1;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs4 = errors;
-if(!(validate35(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs4 === errors;
-valid0 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs5 = errors;
-if((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))){
-const err2 = {instancePath,schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-if((typeof data == "number") && (isFinite(data))){
-if(data < 0 || isNaN(data)){
-const err3 = {instancePath,schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-if(typeof data === "string"){
-if(!pattern0.test(data)){
-const err4 = {instancePath,schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-var _valid0 = _errs5 === errors;
-valid0 = _valid0;
-ifClause0 = "else";
-}
-if(!valid0){
-const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema52.if,parentSchema:schema52,data};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-validate34.errors = vErrors;
-return errors === 0;
-}
-
-const schema60 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]};
-const schema61 = {"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]};
-
-function validate41(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-for(const key0 in data){
-if(!((((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags")) || (key0 === "purges"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema61,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-if(data.ttl !== undefined){
-let data0 = data.ttl;
-if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-if(typeof data0 === "string"){
-if(!pattern0.test(data0)){
-const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-}
-if(data.staleWhileRevalidate !== undefined){
-let data1 = data.staleWhileRevalidate;
-if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(typeof data1 === "string"){
-if(!pattern0.test(data1)){
-const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-}
-if(data.staleIfError !== undefined){
-let data2 = data.staleIfError;
-if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(typeof data2 === "string"){
-if(!pattern0.test(data2)){
-const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-}
-if(data.vary !== undefined){
-let data3 = data.vary;
-if(Array.isArray(data3)){
-if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema57,data:data3};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-const len0 = data3.length;
-for(let i0=0; i0<len0; i0++){
-let data4 = data3[i0];
-if(typeof data4 === "string"){
-if(!pattern23.test(data4)){
-const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema57.items,data:data4};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-else {
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data4};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-}
-else {
-const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data3};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-if(data.tags !== undefined){
-let data5 = data.tags;
-if(Array.isArray(data5)){
-if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema58,data:data5};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-const len1 = data5.length;
-for(let i1=0; i1<len1; i1++){
-let data6 = data5[i1];
-if(typeof data6 === "string"){
-if(!pattern24.test(data6)){
-const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema58.items,data:data6};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-else {
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.items.type,parentSchema:schema58.items,data:data6};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-}
-else {
-const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema58.type,parentSchema:schema58,data:data5};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-}
-if(data.purges !== undefined){
-let data7 = data.purges;
-if(Array.isArray(data7)){
-if(data7.length < 1){
-const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema61.properties.purges,data:data7};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-const len2 = data7.length;
-for(let i2=0; i2<len2; i2++){
-let data8 = data7[i2];
-if(typeof data8 === "string"){
-if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema61.properties.purges.items,data:data8};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-}
-else {
-const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema61.properties.purges.items.type,parentSchema:schema61.properties.purges.items,data:data8};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-}
-}
-else {
-const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema61.properties.purges.type,parentSchema:schema61.properties.purges,data:data7};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-}
-}
-else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema61.type,parentSchema:schema61,data};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-validate41.errors = vErrors;
-return errors === 0;
-}
-
-
-function validate40(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-for(const key0 in data){
-let data0 = data[key0];
-if(((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))) && (!(data0 && typeof data0 == "object" && !Array.isArray(data0)))){
-const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema60.additionalProperties.type},message:"must be string,integer,object",schema:schema60.additionalProperties.type,parentSchema:schema60.additionalProperties,data:data0};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-const _errs4 = errors;
-let valid1 = true;
-const _errs5 = errors;
-if(!(data0 && typeof data0 == "object" && !Array.isArray(data0))){
-const err1 = {};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-var _valid0 = _errs5 === errors;
-errors = _errs4;
-if(vErrors !== null){
-if(_errs4){
-vErrors.length = _errs4;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs7 = errors;
-if(!(validate41(data0, {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key0,rootData}))){
-vErrors = vErrors === null ? validate41.errors : vErrors.concat(validate41.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs7 === errors;
-valid1 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs8 = errors;
-if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err2 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-if(typeof data0 === "string"){
-if(!pattern0.test(data0)){
-const err4 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-var _valid0 = _errs8 === errors;
-valid1 = _valid0;
-ifClause0 = "else";
-}
-if(!valid1){
-const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema60.additionalProperties.if,parentSchema:schema60.additionalProperties,data:data0};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-}
-else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema60.type,parentSchema:schema60,data};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-validate40.errors = vErrors;
-return errors === 0;
-}
-
-
-function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
-let vErrors = null;
-let errors = 0;
-if(data && typeof data == "object" && !Array.isArray(data)){
-for(const key0 in data){
-if(!((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema51,data};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-if(data.lists !== undefined){
-if(!(validate34(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate34(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate34(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
-errors = vErrors.length;
-}
-}
-if(data.tools !== undefined){
-if(!(validate40(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema51.type,parentSchema:schema51,data};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-validate33.errors = vErrors;
-return errors === 0;
-}
-
-const schema68 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
-const schema71 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
-const schema72 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
-const pattern32 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
-
-function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema68,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2622,7 +1251,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema47.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2633,7 +1262,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.items.type,parentSchema:schema47.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2645,7 +1274,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema47.type,parentSchema:schema47,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2663,7 +1292,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema47.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2674,7 +1303,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.items.type,parentSchema:schema47.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2686,7 +1315,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema47.type,parentSchema:schema47,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2702,8 +1331,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern32.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema71.additionalProperties,data:data5};
+if(!pattern17.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema46.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2714,7 +1343,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.additionalProperties.type,parentSchema:schema71.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema46.additionalProperties.type,parentSchema:schema46.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2726,7 +1355,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.type,parentSchema:schema71,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema46.type,parentSchema:schema46,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2742,7 +1371,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema72.additionalProperties.type,parentSchema:schema72.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.additionalProperties.type,parentSchema:schema47.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2754,7 +1383,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema72.type,parentSchema:schema72,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2806,7 +1435,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema68.properties.timeout.type,parentSchema:schema68.properties.timeout,data:data8};
+const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.properties.timeout.type,parentSchema:schema43.properties.timeout,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2818,7 +1447,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema68.type,parentSchema:schema68,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema43.type,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2827,19 +1456,19 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate45.errors = vErrors;
+validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema74 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
+const schema49 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
 
-function validate47(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema74,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2857,7 +1486,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema47.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2868,7 +1497,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.items.type,parentSchema:schema47.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2880,7 +1509,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema47.type,parentSchema:schema47,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2898,7 +1527,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema47.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2909,7 +1538,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.items.type,parentSchema:schema47.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2921,7 +1550,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema47.type,parentSchema:schema47,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2937,8 +1566,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern32.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema71.additionalProperties,data:data5};
+if(!pattern17.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema46.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2949,7 +1578,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.additionalProperties.type,parentSchema:schema71.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema46.additionalProperties.type,parentSchema:schema46.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2961,7 +1590,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.type,parentSchema:schema71,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema46.type,parentSchema:schema46,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2977,7 +1606,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema72.additionalProperties.type,parentSchema:schema72.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.additionalProperties.type,parentSchema:schema47.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2989,7 +1618,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema72.type,parentSchema:schema72,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3001,7 +1630,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema74.type,parentSchema:schema74,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema49.type,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3010,19 +1639,19 @@ vErrors.push(err12);
 }
 errors++;
 }
-validate47.errors = vErrors;
+validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema79 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
+const schema54 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
 
-function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema79,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3040,7 +1669,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema47.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3051,7 +1680,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.items.type,parentSchema:schema47.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3063,7 +1692,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema47.type,parentSchema:schema47,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3081,7 +1710,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema47.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema44.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3092,7 +1721,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.items.type,parentSchema:schema47.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema44.items.type,parentSchema:schema44.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3104,7 +1733,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema47.type,parentSchema:schema47,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema44.type,parentSchema:schema44,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3121,7 +1750,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema79.properties.rename.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema54.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3131,7 +1760,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data5.length < 1){
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema79.properties.rename.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema54.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3142,7 +1771,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema79.properties.rename.additionalProperties.type,parentSchema:schema79.properties.rename.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.properties.rename.additionalProperties.type,parentSchema:schema54.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3154,7 +1783,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.properties.rename.type,parentSchema:schema79.properties.rename,data:data4};
+const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema54.properties.rename.type,parentSchema:schema54.properties.rename,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3170,7 +1799,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema72.additionalProperties.type,parentSchema:schema72.additionalProperties,data:data7};
+const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema47.additionalProperties.type,parentSchema:schema47.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3182,7 +1811,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema72.type,parentSchema:schema72,data:data6};
+const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3194,7 +1823,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.type,parentSchema:schema79,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema54.type,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3203,10 +1832,11 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate49.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
+const pattern14 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
 
 function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3236,15 +1866,6 @@ data.startupTimeout = "30s";
 if(data.timeout === undefined){
 data.timeout = "60s";
 }
-if(data.limits === undefined){
-data.limits = {};
-}
-if(data.breaker === undefined){
-data.breaker = {};
-}
-if(data.retry === undefined){
-data.retry = {};
-}
 if(data.onFailure === undefined){
 data.onFailure = "omit";
 }
@@ -3255,7 +1876,7 @@ if(data.isolation === undefined){
 data.isolation = "shared";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema31.required,parentSchema:schema31,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema29.required,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3265,7 +1886,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.command === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema31.required,parentSchema:schema31,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema29.required,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3275,8 +1896,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema31.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema31,data};
+if(!(func2.call(schema29.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3289,7 +1910,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.type.type,parentSchema:schema31.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.type.type,parentSchema:schema29.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3299,7 +1920,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema31.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema29.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3313,7 +1934,7 @@ if(data.command !== undefined){
 let data1 = data.command;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.command,data:data1};
+const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema29.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3324,7 +1945,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.command.type,parentSchema:schema31.properties.command,data:data1};
+const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.command.type,parentSchema:schema29.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3340,7 +1961,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.args.items.type,parentSchema:schema31.properties.args.items,data:data3};
+const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.args.items.type,parentSchema:schema29.properties.args.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3352,7 +1973,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.args.type,parentSchema:schema31.properties.args,data:data2};
+const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema29.properties.args.type,parentSchema:schema29.properties.args,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3366,7 +1987,7 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 !== "string"){
-const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.env.additionalProperties.type,parentSchema:schema31.properties.env.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.env.additionalProperties.type,parentSchema:schema29.properties.env.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3378,7 +1999,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.properties.env.type,parentSchema:schema31.properties.env,data:data4};
+const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.properties.env.type,parentSchema:schema29.properties.env,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3394,7 +2015,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.inheritEnv.items,data:data7};
+const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema29.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3405,7 +2026,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.inheritEnv.items.type,parentSchema:schema31.properties.inheritEnv.items,data:data7};
+const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.inheritEnv.items.type,parentSchema:schema29.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3417,7 +2038,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema31.properties.inheritEnv.type,parentSchema:schema31.properties.inheritEnv,data:data6};
+const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema29.properties.inheritEnv.type,parentSchema:schema29.properties.inheritEnv,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3429,7 +2050,7 @@ errors++;
 let data8 = data.cwd;
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema31.properties.cwd,data:data8};
+const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema29.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3440,7 +2061,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema31.properties.cwd.type,parentSchema:schema31.properties.cwd,data:data8};
+const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema29.properties.cwd.type,parentSchema:schema29.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3449,9 +2070,16 @@ vErrors.push(err15);
 }
 errors++;
 }
-let data9 = data.maxLine;
-if((typeof data9 !== "string") && (!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9))))){
-const err16 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema26.type},message:"must be string,integer",schema:schema26.type,parentSchema:schema26,data:data9};
+if(data.ceilings !== undefined){
+if(!(validate23(data.ceilings, {instancePath:instancePath+"/ceilings",parentData:data,parentDataProperty:"ceilings",rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+errors = vErrors.length;
+}
+}
+if(data.sandbox !== undefined){
+let data10 = data.sandbox;
+if((!(data10 && typeof data10 == "object" && !Array.isArray(data10))) && (typeof data10 !== "string")){
+const err16 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema29.properties.sandbox.type},message:"must be object,string",schema:schema29.properties.sandbox.type,parentSchema:schema29.properties.sandbox,data:data10};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3460,9 +2088,11 @@ vErrors.push(err16);
 }
 errors++;
 }
-if((typeof data9 == "number") && (isFinite(data9))){
-if(data9 < 0 || isNaN(data9)){
-const err17 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema26,data:data9};
+const _errs24 = errors;
+let valid6 = true;
+const _errs25 = errors;
+if(!(data10 && typeof data10 == "object" && !Array.isArray(data10))){
+const err17 = {};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3471,10 +2101,31 @@ vErrors.push(err17);
 }
 errors++;
 }
+var _valid0 = _errs25 === errors;
+errors = _errs24;
+if(vErrors !== null){
+if(_errs24){
+vErrors.length = _errs24;
 }
-if(typeof data9 === "string"){
-if(!pattern8.test(data9)){
-const err18 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema26,data:data9};
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs27 = errors;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(data10.write === undefined){
+data10.write = [];
+}
+if(data10.network === undefined){
+data10.network = false;
+}
+if(data10.hide === undefined){
+data10.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
+}
+if(data10.type === undefined){
+const err18 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema34.required,parentSchema:schema34,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3483,12 +2134,9 @@ vErrors.push(err18);
 }
 errors++;
 }
-}
-if(data.prefix !== undefined){
-let data10 = data.prefix;
-if(typeof data10 === "string"){
-if(!pattern12.test(data10)){
-const err19 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema33,data:data10};
+for(const key2 in data10){
+if(!((((key2 === "type") || (key2 === "write")) || (key2 === "network")) || (key2 === "hide"))){
+const err19 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema34,data:data10};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3498,8 +2146,10 @@ vErrors.push(err19);
 errors++;
 }
 }
-else {
-const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data10};
+if(data10.type !== undefined){
+let data11 = data10.type;
+if(typeof data11 !== "string"){
+const err20 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.type.type,parentSchema:schema34.properties.type,data:data11};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3508,10 +2158,8 @@ vErrors.push(err20);
 }
 errors++;
 }
-}
-let data11 = data.enabled;
-if(typeof data11 !== "boolean"){
-const err21 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema34.type,parentSchema:schema34,data:data11};
+if("bwrap" !== data11){
+const err21 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema34.properties.type,data:data11};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -3520,9 +2168,15 @@ vErrors.push(err21);
 }
 errors++;
 }
-let data12 = data.startupTimeout;
-if((typeof data12 !== "string") && (!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12))))){
-const err22 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data12};
+}
+let data12 = data10.write;
+if(Array.isArray(data12)){
+const len2 = data12.length;
+for(let i2=0; i2<len2; i2++){
+let data13 = data12[i2];
+if(typeof data13 === "string"){
+if(data13.length < 1){
+const err22 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34.properties.write.items,data:data13};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3531,9 +2185,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-if((typeof data12 == "number") && (isFinite(data12))){
-if(data12 < 0 || isNaN(data12)){
-const err23 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data12};
+}
+else {
+const err23 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.write.items.type,parentSchema:schema34.properties.write.items,data:data13};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3543,9 +2197,9 @@ vErrors.push(err23);
 errors++;
 }
 }
-if(typeof data12 === "string"){
-if(!pattern0.test(data12)){
-const err24 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data12};
+}
+else {
+const err24 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema34.properties.write.type,parentSchema:schema34.properties.write,data:data12};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3554,10 +2208,9 @@ vErrors.push(err24);
 }
 errors++;
 }
-}
-let data13 = data.timeout;
-if((typeof data13 !== "string") && (!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13))))){
-const err25 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data13};
+let data14 = data10.network;
+if(typeof data14 !== "boolean"){
+const err25 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema34.properties.network.type,parentSchema:schema34.properties.network,data:data14};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3566,9 +2219,14 @@ vErrors.push(err25);
 }
 errors++;
 }
-if((typeof data13 == "number") && (isFinite(data13))){
-if(data13 < 0 || isNaN(data13)){
-const err26 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data13};
+let data15 = data10.hide;
+if(Array.isArray(data15)){
+const len3 = data15.length;
+for(let i3=0; i3<len3; i3++){
+let data16 = data15[i3];
+if(typeof data16 === "string"){
+if(data16.length < 1){
+const err26 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema34.properties.hide.items,data:data16};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -3578,9 +2236,8 @@ vErrors.push(err26);
 errors++;
 }
 }
-if(typeof data13 === "string"){
-if(!pattern0.test(data13)){
-const err27 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data13};
+else {
+const err27 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema34.properties.hide.items.type,parentSchema:schema34.properties.hide.items,data:data16};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -3590,21 +2247,9 @@ vErrors.push(err27);
 errors++;
 }
 }
-if(!(validate23(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-errors = vErrors.length;
 }
-if(!(validate25(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-if(!(validate29(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
-errors = vErrors.length;
-}
-let data17 = data.onFailure;
-if(typeof data17 !== "string"){
-const err28 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.type,parentSchema:schema48,data:data17};
+else {
+const err28 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema34.properties.hide.type,parentSchema:schema34.properties.hide,data:data15};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -3613,8 +2258,9 @@ vErrors.push(err28);
 }
 errors++;
 }
-if(!(((data17 === "omit") || (data17 === "keep")) || (data17 === "fail"))){
-const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema48.enum},message:"must be equal to one of the allowed values",schema:schema48.enum,parentSchema:schema48,data:data17};
+}
+else {
+const err29 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -3623,9 +2269,14 @@ vErrors.push(err29);
 }
 errors++;
 }
-let data18 = data.era;
-if(typeof data18 !== "string"){
-const err30 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data18};
+var _valid0 = _errs27 === errors;
+valid6 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs43 = errors;
+if("bwrap" !== data10){
+const err30 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema29.properties.sandbox.else,data:data10};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -3634,8 +2285,12 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(!(((data18 === "auto") || (data18 === "legacy")) || (data18 === "modern"))){
-const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data18};
+var _valid0 = _errs43 === errors;
+valid6 = _valid0;
+ifClause0 = "else";
+}
+if(!valid6){
+const err31 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema29.properties.sandbox.if,parentSchema:schema29.properties.sandbox,data:data10};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -3644,9 +2299,10 @@ vErrors.push(err31);
 }
 errors++;
 }
-let data19 = data.isolation;
-if(typeof data19 !== "string"){
-const err32 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data19};
+}
+let data17 = data.maxLine;
+if((typeof data17 !== "string") && (!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17))))){
+const err32 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema24.type},message:"must be string,integer",schema:schema24.type,parentSchema:schema24,data:data17};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3655,8 +2311,9 @@ vErrors.push(err32);
 }
 errors++;
 }
-if(!(((data19 === "shared") || (data19 === "session")) || (data19 === "principal"))){
-const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data19};
+if((typeof data17 == "number") && (isFinite(data17))){
+if(data17 < 0 || isNaN(data17)){
+const err33 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema24,data:data17};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3665,10 +2322,10 @@ vErrors.push(err33);
 }
 errors++;
 }
-if(data.cache !== undefined){
-let data20 = data.cache;
-if((!(data20 && typeof data20 == "object" && !Array.isArray(data20))) && (typeof data20 !== "boolean")){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema31.properties.cache.type},message:"must be object,boolean",schema:schema31.properties.cache.type,parentSchema:schema31.properties.cache,data:data20};
+}
+if(typeof data17 === "string"){
+if(!pattern7.test(data17)){
+const err34 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema24,data:data17};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3677,11 +2334,12 @@ vErrors.push(err34);
 }
 errors++;
 }
-const _errs50 = errors;
-let valid14 = true;
-const _errs51 = errors;
-if(!(data20 && typeof data20 == "object" && !Array.isArray(data20))){
-const err35 = {};
+}
+if(data.prefix !== undefined){
+let data18 = data.prefix;
+if(typeof data18 === "string"){
+if(!pattern14.test(data18)){
+const err35 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema36,data:data18};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3690,31 +2348,9 @@ vErrors.push(err35);
 }
 errors++;
 }
-var _valid0 = _errs51 === errors;
-errors = _errs50;
-if(vErrors !== null){
-if(_errs50){
-vErrors.length = _errs50;
 }
 else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs53 = errors;
-if(!(validate33(data20, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs53 === errors;
-valid14 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs54 = errors;
-if(false !== data20){
-const err36 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema31.properties.cache.else,data:data20};
+const err36 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.type,parentSchema:schema36,data:data18};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3723,12 +2359,10 @@ vErrors.push(err36);
 }
 errors++;
 }
-var _valid0 = _errs54 === errors;
-valid14 = _valid0;
-ifClause0 = "else";
 }
-if(!valid14){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema31.properties.cache.if,parentSchema:schema31.properties.cache,data:data20};
+let data19 = data.enabled;
+if(typeof data19 !== "boolean"){
+const err37 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema37.type,parentSchema:schema37,data:data19};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -3737,28 +2371,9 @@ vErrors.push(err37);
 }
 errors++;
 }
-}
-if(data.tools !== undefined){
-if(!(validate45(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err38 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema31.type,parentSchema:schema31,data};
+let data20 = data.startupTimeout;
+if((typeof data20 !== "string") && (!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20))))){
+const err38 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data20};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -3767,17 +2382,168 @@ vErrors.push(err38);
 }
 errors++;
 }
+if((typeof data20 == "number") && (isFinite(data20))){
+if(data20 < 0 || isNaN(data20)){
+const err39 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data20};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+}
+if(typeof data20 === "string"){
+if(!pattern0.test(data20)){
+const err40 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data20};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+}
+let data21 = data.timeout;
+if((typeof data21 !== "string") && (!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21))))){
+const err41 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data21};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 < 0 || isNaN(data21)){
+const err42 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data21};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+}
+if(typeof data21 === "string"){
+if(!pattern0.test(data21)){
+const err43 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data21};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
+}
+errors++;
+}
+}
+let data22 = data.onFailure;
+if(typeof data22 !== "string"){
+const err44 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data22};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+if(!((data22 === "omit") || (data22 === "fail"))){
+const err45 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema40.enum},message:"must be equal to one of the allowed values",schema:schema40.enum,parentSchema:schema40,data:data22};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+let data23 = data.era;
+if(typeof data23 !== "string"){
+const err46 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data23};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+if(!(((data23 === "auto") || (data23 === "legacy")) || (data23 === "modern"))){
+const err47 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema41.enum},message:"must be equal to one of the allowed values",schema:schema41.enum,parentSchema:schema41,data:data23};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+let data24 = data.isolation;
+if(typeof data24 !== "string"){
+const err48 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data24};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+if(!(((data24 === "shared") || (data24 === "session")) || (data24 === "principal"))){
+const err49 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema42.enum},message:"must be equal to one of the allowed values",schema:schema42.enum,parentSchema:schema42,data:data24};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+if(data.tools !== undefined){
+if(!(validate25(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate27(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate29(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err50 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
 validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema83 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
-const schema84 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
-const pattern35 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
-const pattern36 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const pattern37 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
+const schema58 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema59 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
+const pattern20 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
+const pattern21 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
+const pattern22 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
 
-function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3796,15 +2562,6 @@ data.startupTimeout = "30s";
 if(data.timeout === undefined){
 data.timeout = "60s";
 }
-if(data.limits === undefined){
-data.limits = {};
-}
-if(data.breaker === undefined){
-data.breaker = {};
-}
-if(data.retry === undefined){
-data.retry = {};
-}
 if(data.onFailure === undefined){
 data.onFailure = "omit";
 }
@@ -3815,7 +2572,7 @@ if(data.isolation === undefined){
 data.isolation = "shared";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema83.required,parentSchema:schema83,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema58.required,parentSchema:schema58,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3825,7 +2582,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema83.required,parentSchema:schema83,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema58.required,parentSchema:schema58,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3835,8 +2592,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema83.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema83,data};
+if(!(func2.call(schema58.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema58,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3849,7 +2606,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.properties.type.type,parentSchema:schema83.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.properties.type.type,parentSchema:schema58.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3859,7 +2616,7 @@ vErrors.push(err3);
 errors++;
 }
 if("http" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema83.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema58.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3872,8 +2629,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern35.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema83.properties.url,data:data1};
+if(!pattern20.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema58.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3884,7 +2641,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.properties.url.type,parentSchema:schema83.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.properties.url.type,parentSchema:schema58.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3899,8 +2656,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern36.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema84,data:key1,propertyName:key1};
+if(!pattern21.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema59,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3911,7 +2668,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema84.type,parentSchema:schema84,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3922,7 +2679,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema83.properties.headers.propertyNames,parentSchema:schema83.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema58.properties.headers.propertyNames,parentSchema:schema58.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3935,8 +2692,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern37.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema83.properties.headers.additionalProperties,data:data3};
+if(!pattern22.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema58.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3947,7 +2704,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.properties.headers.additionalProperties.type,parentSchema:schema83.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.properties.headers.additionalProperties.type,parentSchema:schema58.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3959,7 +2716,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.properties.headers.type,parentSchema:schema83.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema58.properties.headers.type,parentSchema:schema58.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3970,7 +2727,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema26.type},message:"must be string,integer",schema:schema26.type,parentSchema:schema26,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema24.type},message:"must be string,integer",schema:schema24.type,parentSchema:schema24,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3981,7 +2738,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema26,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema24,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3992,8 +2749,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern8.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema26,data:data4};
+if(!pattern7.test(data4)){
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema24,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4006,8 +2763,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern12.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema33,data:data5};
+if(!pattern14.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema36,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4018,7 +2775,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.type,parentSchema:schema36,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4030,7 +2787,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema34.type,parentSchema:schema34,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema37.type,parentSchema:schema37,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -4109,21 +2866,9 @@ vErrors.push(err24);
 errors++;
 }
 }
-if(!(validate23(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-errors = vErrors.length;
-}
-if(!(validate25(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-if(!(validate29(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
-errors = vErrors.length;
-}
-let data12 = data.onFailure;
-if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.type,parentSchema:schema48,data:data12};
+let data9 = data.onFailure;
+if(typeof data9 !== "string"){
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -4132,8 +2877,8 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema48.enum},message:"must be equal to one of the allowed values",schema:schema48.enum,parentSchema:schema48,data:data12};
+if(!((data9 === "omit") || (data9 === "fail"))){
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema40.enum},message:"must be equal to one of the allowed values",schema:schema40.enum,parentSchema:schema40,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4142,9 +2887,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-let data13 = data.era;
-if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data13};
+let data10 = data.era;
+if(typeof data10 !== "string"){
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4153,8 +2898,8 @@ vErrors.push(err27);
 }
 errors++;
 }
-if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data13};
+if(!(((data10 === "auto") || (data10 === "legacy")) || (data10 === "modern"))){
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema41.enum},message:"must be equal to one of the allowed values",schema:schema41.enum,parentSchema:schema41,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4163,9 +2908,9 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data14 = data.isolation;
-if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data14};
+let data11 = data.isolation;
+if(typeof data11 !== "string"){
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4174,8 +2919,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data14};
+if(!(((data11 === "shared") || (data11 === "session")) || (data11 === "principal"))){
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema42.enum},message:"must be equal to one of the allowed values",schema:schema42.enum,parentSchema:schema42,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4184,10 +2929,27 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.cache !== undefined){
-let data15 = data.cache;
-if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema83.properties.cache.type},message:"must be object,boolean",schema:schema83.properties.cache.type,parentSchema:schema83.properties.cache,data:data15};
+if(data.tools !== undefined){
+if(!(validate25(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate27(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate29(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema58.type,parentSchema:schema58,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4196,103 +2958,13 @@ vErrors.push(err31);
 }
 errors++;
 }
-const _errs43 = errors;
-let valid12 = true;
-const _errs44 = errors;
-if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
-const err32 = {};
-if(vErrors === null){
-vErrors = [err32];
-}
-else {
-vErrors.push(err32);
-}
-errors++;
-}
-var _valid0 = _errs44 === errors;
-errors = _errs43;
-if(vErrors !== null){
-if(_errs43){
-vErrors.length = _errs43;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs46 = errors;
-if(!(validate33(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs46 === errors;
-valid12 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs47 = errors;
-if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema83.properties.cache.else,data:data15};
-if(vErrors === null){
-vErrors = [err33];
-}
-else {
-vErrors.push(err33);
-}
-errors++;
-}
-var _valid0 = _errs47 === errors;
-valid12 = _valid0;
-ifClause0 = "else";
-}
-if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema83.properties.cache.if,parentSchema:schema83.properties.cache,data:data15};
-if(vErrors === null){
-vErrors = [err34];
-}
-else {
-vErrors.push(err34);
-}
-errors++;
-}
-}
-if(data.tools !== undefined){
-if(!(validate45(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.type,parentSchema:schema83,data};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-}
-validate51.errors = vErrors;
+validate31.errors = vErrors;
 return errors === 0;
 }
 
-const schema93 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema68 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
 
-function validate59(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -4310,15 +2982,6 @@ data.startupTimeout = "30s";
 }
 if(data.timeout === undefined){
 data.timeout = "60s";
-}
-if(data.limits === undefined){
-data.limits = {};
-}
-if(data.breaker === undefined){
-data.breaker = {};
-}
-if(data.retry === undefined){
-data.retry = {};
 }
 if(data.onFailure === undefined){
 data.onFailure = "omit";
@@ -4330,7 +2993,7 @@ if(data.isolation === undefined){
 data.isolation = "shared";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema93.required,parentSchema:schema93,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema68.required,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4340,7 +3003,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema93.required,parentSchema:schema93,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema68.required,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4350,8 +3013,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema93.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema93,data};
+if(!(func2.call(schema68.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4364,7 +3027,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.properties.type.type,parentSchema:schema93.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.properties.type.type,parentSchema:schema68.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4374,7 +3037,7 @@ vErrors.push(err3);
 errors++;
 }
 if("sse" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema93.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema68.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4387,8 +3050,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern35.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema93.properties.url,data:data1};
+if(!pattern20.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema68.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4399,7 +3062,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.properties.url.type,parentSchema:schema93.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.properties.url.type,parentSchema:schema68.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4414,8 +3077,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern36.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema84,data:key1,propertyName:key1};
+if(!pattern21.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema59,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4426,7 +3089,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema84.type,parentSchema:schema84,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4437,7 +3100,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema93.properties.headers.propertyNames,parentSchema:schema93.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema68.properties.headers.propertyNames,parentSchema:schema68.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4450,8 +3113,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern37.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema93.properties.headers.additionalProperties,data:data3};
+if(!pattern22.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema68.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4462,7 +3125,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.properties.headers.additionalProperties.type,parentSchema:schema93.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.properties.headers.additionalProperties.type,parentSchema:schema68.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4474,7 +3137,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.properties.headers.type,parentSchema:schema93.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema68.properties.headers.type,parentSchema:schema68.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4485,7 +3148,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema26.type},message:"must be string,integer",schema:schema26.type,parentSchema:schema26,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema24.type},message:"must be string,integer",schema:schema24.type,parentSchema:schema24,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4496,7 +3159,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema26,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema24,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -4507,8 +3170,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern8.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema26,data:data4};
+if(!pattern7.test(data4)){
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema24,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4521,8 +3184,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern12.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema33,data:data5};
+if(!pattern14.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema36,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4533,7 +3196,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.type,parentSchema:schema36,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4545,7 +3208,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema34.type,parentSchema:schema34,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema37.type,parentSchema:schema37,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -4624,21 +3287,9 @@ vErrors.push(err24);
 errors++;
 }
 }
-if(!(validate23(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-errors = vErrors.length;
-}
-if(!(validate25(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-if(!(validate29(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
-errors = vErrors.length;
-}
-let data12 = data.onFailure;
-if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.type,parentSchema:schema48,data:data12};
+let data9 = data.onFailure;
+if(typeof data9 !== "string"){
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -4647,8 +3298,8 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema48.enum},message:"must be equal to one of the allowed values",schema:schema48.enum,parentSchema:schema48,data:data12};
+if(!((data9 === "omit") || (data9 === "fail"))){
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema40.enum},message:"must be equal to one of the allowed values",schema:schema40.enum,parentSchema:schema40,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4657,9 +3308,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-let data13 = data.era;
-if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.properties.era.type,parentSchema:schema93.properties.era,data:data13};
+let data10 = data.era;
+if(typeof data10 !== "string"){
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.properties.era.type,parentSchema:schema68.properties.era,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4668,8 +3319,8 @@ vErrors.push(err27);
 }
 errors++;
 }
-if("legacy" !== data13){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema93.properties.era,data:data13};
+if("legacy" !== data10){
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema68.properties.era,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4678,9 +3329,9 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data14 = data.isolation;
-if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data14};
+let data11 = data.isolation;
+if(typeof data11 !== "string"){
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4689,8 +3340,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data14};
+if(!(((data11 === "shared") || (data11 === "session")) || (data11 === "principal"))){
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema42.enum},message:"must be equal to one of the allowed values",schema:schema42.enum,parentSchema:schema42,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4699,10 +3350,27 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.cache !== undefined){
-let data15 = data.cache;
-if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema93.properties.cache.type},message:"must be object,boolean",schema:schema93.properties.cache.type,parentSchema:schema93.properties.cache,data:data15};
+if(data.tools !== undefined){
+if(!(validate25(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate27(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate29(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema68.type,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4711,104 +3379,14 @@ vErrors.push(err31);
 }
 errors++;
 }
-const _errs42 = errors;
-let valid11 = true;
-const _errs43 = errors;
-if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
-const err32 = {};
-if(vErrors === null){
-vErrors = [err32];
-}
-else {
-vErrors.push(err32);
-}
-errors++;
-}
-var _valid0 = _errs43 === errors;
-errors = _errs42;
-if(vErrors !== null){
-if(_errs42){
-vErrors.length = _errs42;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs45 = errors;
-if(!(validate33(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs45 === errors;
-valid11 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs46 = errors;
-if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema93.properties.cache.else,data:data15};
-if(vErrors === null){
-vErrors = [err33];
-}
-else {
-vErrors.push(err33);
-}
-errors++;
-}
-var _valid0 = _errs46 === errors;
-valid11 = _valid0;
-ifClause0 = "else";
-}
-if(!valid11){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema93.properties.cache.if,parentSchema:schema93.properties.cache,data:data15};
-if(vErrors === null){
-vErrors = [err34];
-}
-else {
-vErrors.push(err34);
-}
-errors++;
-}
-}
-if(data.tools !== undefined){
-if(!(validate45(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.type,parentSchema:schema93,data};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-}
-validate59.errors = vErrors;
+validate35.errors = vErrors;
 return errors === 0;
 }
 
-const schema102 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
-const pattern49 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
+const schema77 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const pattern34 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
 
-function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -4827,15 +3405,6 @@ data.startupTimeout = "30s";
 if(data.timeout === undefined){
 data.timeout = "60s";
 }
-if(data.limits === undefined){
-data.limits = {};
-}
-if(data.breaker === undefined){
-data.breaker = {};
-}
-if(data.retry === undefined){
-data.retry = {};
-}
 if(data.onFailure === undefined){
 data.onFailure = "omit";
 }
@@ -4846,7 +3415,7 @@ if(data.isolation === undefined){
 data.isolation = "shared";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema102.required,parentSchema:schema102,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema77.required,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4856,7 +3425,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema102.required,parentSchema:schema102,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema77.required,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4866,8 +3435,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema102.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema102,data};
+if(!(func2.call(schema77.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4880,7 +3449,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.type.type,parentSchema:schema102.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.type.type,parentSchema:schema77.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4890,7 +3459,7 @@ vErrors.push(err3);
 errors++;
 }
 if("ws" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema102.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema77.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4903,8 +3472,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern49.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema102.properties.url,data:data1};
+if(!pattern34.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema77.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4915,7 +3484,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.url.type,parentSchema:schema102.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.url.type,parentSchema:schema77.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4930,8 +3499,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern36.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema84,data:key1,propertyName:key1};
+if(!pattern21.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema59,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4942,7 +3511,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema84.type,parentSchema:schema84,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4953,7 +3522,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema102.properties.headers.propertyNames,parentSchema:schema102.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema77.properties.headers.propertyNames,parentSchema:schema77.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4966,8 +3535,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern37.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema102.properties.headers.additionalProperties,data:data3};
+if(!pattern22.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema77.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4978,7 +3547,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema102.properties.headers.additionalProperties.type,parentSchema:schema102.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema77.properties.headers.additionalProperties.type,parentSchema:schema77.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4990,7 +3559,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema102.properties.headers.type,parentSchema:schema102.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.properties.headers.type,parentSchema:schema77.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5001,7 +3570,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema26.type},message:"must be string,integer",schema:schema26.type,parentSchema:schema26,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema24.type},message:"must be string,integer",schema:schema24.type,parentSchema:schema24,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5012,7 +3581,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema26,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema24,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5023,8 +3592,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern8.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema26,data:data4};
+if(!pattern7.test(data4)){
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema24,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5037,8 +3606,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern12.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema33,data:data5};
+if(!pattern14.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema36,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5049,7 +3618,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.type,parentSchema:schema33,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.type,parentSchema:schema36,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5061,7 +3630,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema34.type,parentSchema:schema34,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema37.type,parentSchema:schema37,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5140,21 +3709,9 @@ vErrors.push(err24);
 errors++;
 }
 }
-if(!(validate23(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
-errors = vErrors.length;
-}
-if(!(validate25(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-if(!(validate29(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
-errors = vErrors.length;
-}
-let data12 = data.onFailure;
-if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema48.type,parentSchema:schema48,data:data12};
+let data9 = data.onFailure;
+if(typeof data9 !== "string"){
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -5163,8 +3720,8 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema48.enum},message:"must be equal to one of the allowed values",schema:schema48.enum,parentSchema:schema48,data:data12};
+if(!((data9 === "omit") || (data9 === "fail"))){
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema40.enum},message:"must be equal to one of the allowed values",schema:schema40.enum,parentSchema:schema40,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5173,9 +3730,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-let data13 = data.era;
-if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema49.type,parentSchema:schema49,data:data13};
+let data10 = data.era;
+if(typeof data10 !== "string"){
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.type,parentSchema:schema41,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -5184,8 +3741,8 @@ vErrors.push(err27);
 }
 errors++;
 }
-if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema49.enum},message:"must be equal to one of the allowed values",schema:schema49.enum,parentSchema:schema49,data:data13};
+if(!(((data10 === "auto") || (data10 === "legacy")) || (data10 === "modern"))){
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema41.enum},message:"must be equal to one of the allowed values",schema:schema41.enum,parentSchema:schema41,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -5194,9 +3751,9 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data14 = data.isolation;
-if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema50.type,parentSchema:schema50,data:data14};
+let data11 = data.isolation;
+if(typeof data11 !== "string"){
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema42.type,parentSchema:schema42,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5205,8 +3762,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema50.enum},message:"must be equal to one of the allowed values",schema:schema50.enum,parentSchema:schema50,data:data14};
+if(!(((data11 === "shared") || (data11 === "session")) || (data11 === "principal"))){
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema42.enum},message:"must be equal to one of the allowed values",schema:schema42.enum,parentSchema:schema42,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5215,10 +3772,27 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.cache !== undefined){
-let data15 = data.cache;
-if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema102.properties.cache.type},message:"must be object,boolean",schema:schema102.properties.cache.type,parentSchema:schema102.properties.cache,data:data15};
+if(data.tools !== undefined){
+if(!(validate25(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate27(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate29(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema77.type,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5227,97 +3801,7 @@ vErrors.push(err31);
 }
 errors++;
 }
-const _errs43 = errors;
-let valid12 = true;
-const _errs44 = errors;
-if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
-const err32 = {};
-if(vErrors === null){
-vErrors = [err32];
-}
-else {
-vErrors.push(err32);
-}
-errors++;
-}
-var _valid0 = _errs44 === errors;
-errors = _errs43;
-if(vErrors !== null){
-if(_errs43){
-vErrors.length = _errs43;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs46 = errors;
-if(!(validate33(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs46 === errors;
-valid12 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs47 = errors;
-if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema102.properties.cache.else,data:data15};
-if(vErrors === null){
-vErrors = [err33];
-}
-else {
-vErrors.push(err33);
-}
-errors++;
-}
-var _valid0 = _errs47 === errors;
-valid12 = _valid0;
-ifClause0 = "else";
-}
-if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema102.properties.cache.if,parentSchema:schema102.properties.cache,data:data15};
-if(vErrors === null){
-vErrors = [err34];
-}
-else {
-vErrors.push(err34);
-}
-errors++;
-}
-}
-if(data.tools !== undefined){
-if(!(validate45(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema102.type,parentSchema:schema102,data};
-if(vErrors === null){
-vErrors = [err35];
-}
-else {
-vErrors.push(err35);
-}
-errors++;
-}
-validate67.errors = vErrors;
+validate39.errors = vErrors;
 return errors === 0;
 }
 
@@ -5327,7 +3811,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema30.required,parentSchema:schema30,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema28.required,parentSchema:schema28,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5345,25 +3829,25 @@ errors = vErrors.length;
 }
 }
 else if(tag0 === "http"){
-if(!(validate51(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+if(!(validate31(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "sse"){
-if(!(validate59(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate59.errors : vErrors.concat(validate59.errors);
+if(!(validate35(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "ws"){
-if(!(validate67(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate67.errors : vErrors.concat(validate67.errors);
+if(!(validate39(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
 errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema30.discriminator,parentSchema:schema30,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema28.discriminator,parentSchema:schema28,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5374,7 +3858,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema30.discriminator,parentSchema:schema30,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema28.discriminator,parentSchema:schema28,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5385,7 +3869,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5398,9 +3882,9 @@ validate21.errors = vErrors;
 return errors === 0;
 }
 
-const schema112 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
+const schema87 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
 
-function validate80(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate48(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -5408,7 +3892,7 @@ if(data.header === undefined){
 data.header = "X-Session-ID";
 }
 if(data.upstreams === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema112.required,parentSchema:schema112,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema87.required,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5419,7 +3903,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "header") || (key0 === "upstreams"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema112,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5431,8 +3915,8 @@ errors++;
 }
 let data0 = data.header;
 if(typeof data0 === "string"){
-if(!pattern36.test(data0)){
-const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema84,data:data0};
+if(!pattern21.test(data0)){
+const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema59,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5443,7 +3927,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema84.type,parentSchema:schema84,data:data0};
+const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5456,7 +3940,7 @@ if(data.upstreams !== undefined){
 let data1 = data.upstreams;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema112.properties.upstreams,data:data1};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema87.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5469,7 +3953,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.upstreams.items.type,parentSchema:schema112.properties.upstreams.items,data:data2};
+const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema87.properties.upstreams.items.type,parentSchema:schema87.properties.upstreams.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5481,7 +3965,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema112.properties.upstreams.type,parentSchema:schema112.properties.upstreams,data:data1};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema87.properties.upstreams.type,parentSchema:schema87.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5493,7 +3977,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.type,parentSchema:schema112,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema87.type,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5502,34 +3986,22 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate80.errors = vErrors;
+validate48.errors = vErrors;
 return errors === 0;
 }
 
-const schema114 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
+const schema89 = {"description":"How long answers are kept.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept when the server does not announce changes.","$ref":"#/$defs/duration","default":"5m","examples":["1h"]}},"examples":[{"lists":"5m"}]};
 
-function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate50(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.lists === undefined){
 data.lists = "5m";
 }
-if(data.negative === undefined){
-data.negative = "2s";
-}
-if(data.maxEntries === undefined){
-data.maxEntries = 10000;
-}
-if(data.maxBytes === undefined){
-data.maxBytes = "64MiB";
-}
-if(data.meta === undefined){
-data.meta = false;
-}
 for(const key0 in data){
-if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema114,data};
+if(!(key0 === "lists")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema89,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5539,31 +4011,9 @@ vErrors.push(err0);
 errors++;
 }
 }
-if(!(validate34(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
-errors = vErrors.length;
-}
-if(data.resources !== undefined){
-if(!(validate34(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate34(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
-errors = vErrors.length;
-}
-}
-if(data.tools !== undefined){
-if(!(validate40(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
-errors = vErrors.length;
-}
-}
-let data4 = data.negative;
-if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err1 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data4};
+let data0 = data.lists;
+if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
+const err1 = {instancePath:instancePath+"/lists",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5572,9 +4022,9 @@ vErrors.push(err1);
 }
 errors++;
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 0 || isNaN(data4)){
-const err2 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data4};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/lists",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5584,9 +4034,9 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(typeof data4 === "string"){
-if(!pattern0.test(data4)){
-const err3 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err3 = {instancePath:instancePath+"/lists",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5596,9 +4046,9 @@ vErrors.push(err3);
 errors++;
 }
 }
-let data5 = data.maxEntries;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema114.properties.maxEntries.type,parentSchema:schema114.properties.maxEntries,data:data5};
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema89.type,parentSchema:schema89,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5607,100 +4057,21 @@ vErrors.push(err4);
 }
 errors++;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 > 10000000 || isNaN(data5)){
-const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema114.properties.maxEntries,data:data5};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-if(data5 < 1 || isNaN(data5)){
-const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema114.properties.maxEntries,data:data5};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-let data6 = data.maxBytes;
-if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema26.type},message:"must be string,integer",schema:schema26.type,parentSchema:schema26,data:data6};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 < 0 || isNaN(data6)){
-const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema26,data:data6};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(typeof data6 === "string"){
-if(!pattern8.test(data6)){
-const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema26,data:data6};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-let data7 = data.meta;
-if(typeof data7 !== "boolean"){
-const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema114.properties.meta.type,parentSchema:schema114.properties.meta,data:data7};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema114.type,parentSchema:schema114,data};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-validate82.errors = vErrors;
+validate50.errors = vErrors;
 return errors === 0;
 }
 
-const schema117 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
-const schema118 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
-const schema119 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
+const schema91 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
+const schema92 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
+const schema93 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
 
-function validate89(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema118,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema92,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5713,7 +4084,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema93.type},message:"must be string,array",schema:schema93.type,parentSchema:schema93,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5724,7 +4095,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5736,7 +4107,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema93,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5750,7 +4121,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5761,7 +4132,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.items.type,parentSchema:schema93.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5776,7 +4147,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema93.type},message:"must be string,array",schema:schema93.type,parentSchema:schema93,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5787,7 +4158,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5799,7 +4170,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema93,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5813,7 +4184,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5824,7 +4195,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.items.type,parentSchema:schema93.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5839,7 +4210,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema93.type},message:"must be string,array",schema:schema93.type,parentSchema:schema93,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5850,7 +4221,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5862,7 +4233,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema93,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5876,7 +4247,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5887,7 +4258,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.items.type,parentSchema:schema93.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5902,7 +4273,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema93.type},message:"must be string,array",schema:schema93.type,parentSchema:schema93,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5913,7 +4284,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5925,7 +4296,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema93,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5939,7 +4310,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5950,7 +4321,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.items.type,parentSchema:schema93.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5965,7 +4336,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema93.type},message:"must be string,array",schema:schema93.type,parentSchema:schema93,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5976,7 +4347,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5988,7 +4359,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema93,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6002,7 +4373,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6013,7 +4384,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.items.type,parentSchema:schema93.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6028,7 +4399,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema119.type},message:"must be string,array",schema:schema119.type,parentSchema:schema119,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema93.type},message:"must be string,array",schema:schema93.type,parentSchema:schema93,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6039,7 +4410,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6051,7 +4422,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema119,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema93,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6065,7 +4436,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema119.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6076,7 +4447,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.items.type,parentSchema:schema119.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.items.type,parentSchema:schema93.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6090,7 +4461,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema92.type,parentSchema:schema92,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6099,12 +4470,12 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate89.errors = vErrors;
+validate53.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate88(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate52(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -6113,7 +4484,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema117.oneOf[0].required,parentSchema:schema117.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema91.oneOf[0].required,parentSchema:schema91.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6131,7 +4502,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema117.oneOf[1].required,parentSchema:schema117.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema91.oneOf[1].required,parentSchema:schema91.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6153,7 +4524,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema117.oneOf,parentSchema:schema117,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema91.oneOf,parentSchema:schema91,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6179,7 +4550,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema117,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema91,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6189,14 +4560,14 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(!(validate89(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
-vErrors = vErrors === null ? validate89.errors : vErrors.concat(validate89.errors);
+if(!(validate53(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
 errors = vErrors.length;
 }
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.to.type,parentSchema:schema117.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema91.properties.to.type,parentSchema:schema91.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6210,7 +4581,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema117.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema91.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6221,7 +4592,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema117.properties.deny.type,parentSchema:schema117.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema91.properties.deny.type,parentSchema:schema91.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6233,7 +4604,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema117.type,parentSchema:schema117,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema91.type,parentSchema:schema91,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6242,19 +4613,19 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate88.errors = vErrors;
+validate52.errors = vErrors;
 return errors === 0;
 }
 
-const schema125 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
+const schema99 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
 
-function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate56(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema125,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema99,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6265,26 +4636,26 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+if(!(validate27(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate47(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+if(!(validate27(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
 errors = vErrors.length;
 }
 }
 if(data.resources !== undefined){
-if(!(validate49(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+if(!(validate29(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema125.type,parentSchema:schema125,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema99.type,parentSchema:schema99,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6293,13 +4664,13 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate92.errors = vErrors;
+validate56.errors = vErrors;
 return errors === 0;
 }
 
-const schema127 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
+const schema101 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
 
-function validate97(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate61(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -6310,7 +4681,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema127.required,parentSchema:schema127,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema101.required,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6321,7 +4692,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema127,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6335,7 +4706,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema127.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema101.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6346,7 +4717,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema127.properties.use.type,parentSchema:schema127.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema101.properties.use.type,parentSchema:schema101.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6358,7 +4729,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.properties.options.type,parentSchema:schema127.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.properties.options.type,parentSchema:schema101.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6369,7 +4740,7 @@ errors++;
 }
 let data2 = data.enabled;
 if(typeof data2 !== "boolean"){
-const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema34.type,parentSchema:schema34,data:data2};
+const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema37.type,parentSchema:schema37,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6380,7 +4751,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema127.type,parentSchema:schema127,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6389,11 +4760,11 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate97.errors = vErrors;
+validate61.errors = vErrors;
 return errors === 0;
 }
 
-const pattern3 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
+const pattern2 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -6413,9 +4784,6 @@ data.lists = {};
 }
 if(data.shutdown === undefined){
 data.shutdown = {};
-}
-if(data.control === undefined){
-data.control = {};
 }
 if(data.listeners === undefined){
 data.listeners = {};
@@ -6698,14 +5066,13 @@ if(!(validate13(data.shutdown, {instancePath:instancePath+"/shutdown",parentData
 vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
 errors = vErrors.length;
 }
-let data13 = data.control;
+let data13 = data.listeners;
 if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-if(data13.enabled === undefined){
-data13.enabled = true;
-}
 for(const key3 in data13){
-if(!((key3 === "enabled") || (key3 === "socket"))){
-const err21 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema19,data:data13};
+const _errs32 = errors;
+if(typeof key3 === "string"){
+if(!pattern2.test(key3)){
+const err21 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema18,data:key3,propertyName:key3};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6715,9 +5082,8 @@ vErrors.push(err21);
 errors++;
 }
 }
-let data14 = data13.enabled;
-if(typeof data14 !== "boolean"){
-const err22 = {instancePath:instancePath+"/control/enabled",schemaPath:"#/$defs/ControlConfig/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema19.properties.enabled.type,parentSchema:schema19.properties.enabled,data:data14};
+else {
+const err22 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.type,parentSchema:schema18,data:key3,propertyName:key3};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6726,11 +5092,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(data13.socket !== undefined){
-let data15 = data13.socket;
-if(typeof data15 === "string"){
-if(data15.length < 1){
-const err23 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema19.properties.socket,data:data15};
+var valid7 = _errs32 === errors;
+if(!valid7){
+const err23 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key3},message:"property name must be valid",schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data13};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6740,8 +5104,15 @@ vErrors.push(err23);
 errors++;
 }
 }
+for(const key4 in data13){
+if(!(validate15(data13[key4], {instancePath:instancePath+"/listeners/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data13,parentDataProperty:key4,rootData}))){
+vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
+errors = vErrors.length;
+}
+}
+}
 else {
-const err24 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema19.properties.socket.type,parentSchema:schema19.properties.socket,data:data15};
+const err24 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6750,10 +5121,13 @@ vErrors.push(err24);
 }
 errors++;
 }
-}
-}
-else {
-const err25 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema19.type,parentSchema:schema19,data:data13};
+let data15 = data.upstreams;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+for(const key5 in data15){
+const _errs39 = errors;
+if(typeof key5 === "string"){
+if(!pattern2.test(key5)){
+const err25 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema18,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6762,13 +5136,9 @@ vErrors.push(err25);
 }
 errors++;
 }
-let data16 = data.listeners;
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-for(const key4 in data16){
-const _errs40 = errors;
-if(typeof key4 === "string"){
-if(!pattern3.test(key4)){
-const err26 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema20,data:key4,propertyName:key4};
+}
+else {
+const err26 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.type,parentSchema:schema18,data:key5,propertyName:key5};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6777,9 +5147,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-}
-else {
-const err27 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.type,parentSchema:schema20,data:key4,propertyName:key4};
+var valid10 = _errs39 === errors;
+if(!valid10){
+const err27 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key5},message:"property name must be valid",schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data15};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6788,9 +5158,16 @@ vErrors.push(err27);
 }
 errors++;
 }
-var valid9 = _errs40 === errors;
-if(!valid9){
-const err28 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key4},message:"property name must be valid",schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data16};
+}
+for(const key6 in data15){
+if(!(validate21(data15[key6], {instancePath:instancePath+"/upstreams/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data15,parentDataProperty:key6,rootData}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err28 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data15};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6799,16 +5176,15 @@ vErrors.push(err28);
 }
 errors++;
 }
-}
-for(const key5 in data16){
-if(!(validate15(data16[key5], {instancePath:instancePath+"/listeners/" + key5.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data16,parentDataProperty:key5,rootData}))){
-vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
+if(data.sessionHeaders !== undefined){
+if(!(validate48(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
+vErrors = vErrors === null ? validate48.errors : vErrors.concat(validate48.errors);
 errors = vErrors.length;
 }
 }
-}
-else {
-const err29 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data16};
+let data18 = data.cache;
+if((!(data18 && typeof data18 == "object" && !Array.isArray(data18))) && (typeof data18 !== "boolean")){
+const err29 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data18};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6817,13 +5193,11 @@ vErrors.push(err29);
 }
 errors++;
 }
-let data18 = data.upstreams;
-if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
-for(const key6 in data18){
 const _errs47 = errors;
-if(typeof key6 === "string"){
-if(!pattern3.test(key6)){
-const err30 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema20,data:key6,propertyName:key6};
+let valid13 = true;
+const _errs48 = errors;
+if(!(data18 && typeof data18 == "object" && !Array.isArray(data18))){
+const err30 = {};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6832,9 +5206,31 @@ vErrors.push(err30);
 }
 errors++;
 }
+var _valid0 = _errs48 === errors;
+errors = _errs47;
+if(vErrors !== null){
+if(_errs47){
+vErrors.length = _errs47;
 }
 else {
-const err31 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.type,parentSchema:schema20,data:key6,propertyName:key6};
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs50 = errors;
+if(!(validate50(data18, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate50.errors : vErrors.concat(validate50.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs50 === errors;
+valid13 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs51 = errors;
+if(false !== data18){
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data18};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6843,9 +5239,12 @@ vErrors.push(err31);
 }
 errors++;
 }
-var valid12 = _errs47 === errors;
-if(!valid12){
-const err32 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key6},message:"property name must be valid",schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data18};
+var _valid0 = _errs51 === errors;
+valid13 = _valid0;
+ifClause0 = "else";
+}
+if(!valid13){
+const err32 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data18};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -6854,16 +5253,19 @@ vErrors.push(err32);
 }
 errors++;
 }
-}
-for(const key7 in data18){
-if(!(validate21(data18[key7], {instancePath:instancePath+"/upstreams/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data18,parentDataProperty:key7,rootData}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
+if(data.routes !== undefined){
+let data19 = data.routes;
+if(Array.isArray(data19)){
+const len1 = data19.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate52(data19[i1], {instancePath:instancePath+"/routes/" + i1,parentData:data19,parentDataProperty:i1,rootData}))){
+vErrors = vErrors === null ? validate52.errors : vErrors.concat(validate52.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data18};
+const err33 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data19};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6872,15 +5274,20 @@ vErrors.push(err33);
 }
 errors++;
 }
-if(data.sessionHeaders !== undefined){
-if(!(validate80(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
-vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
+}
+if(data.filters !== undefined){
+if(!(validate56(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
+vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
 errors = vErrors.length;
 }
 }
-let data21 = data.cache;
-if((!(data21 && typeof data21 == "object" && !Array.isArray(data21))) && (typeof data21 !== "boolean")){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data21};
+let data22 = data.plugins;
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+for(const key7 in data22){
+const _errs58 = errors;
+if(typeof key7 === "string"){
+if(!pattern2.test(key7)){
+const err34 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema18,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6889,11 +5296,9 @@ vErrors.push(err34);
 }
 errors++;
 }
-const _errs55 = errors;
-let valid15 = true;
-const _errs56 = errors;
-if(!(data21 && typeof data21 == "object" && !Array.isArray(data21))){
-const err35 = {};
+}
+else {
+const err35 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema18.type,parentSchema:schema18,data:key7,propertyName:key7};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6902,31 +5307,9 @@ vErrors.push(err35);
 }
 errors++;
 }
-var _valid0 = _errs56 === errors;
-errors = _errs55;
-if(vErrors !== null){
-if(_errs55){
-vErrors.length = _errs55;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs58 = errors;
-if(!(validate82(data21, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs58 === errors;
-valid15 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs59 = errors;
-if(false !== data21){
-const err36 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data21};
+var valid16 = _errs58 === errors;
+if(!valid16){
+const err36 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key7},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data22};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -6935,12 +5318,16 @@ vErrors.push(err36);
 }
 errors++;
 }
-var _valid0 = _errs59 === errors;
-valid15 = _valid0;
-ifClause0 = "else";
 }
-if(!valid15){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data21};
+for(const key8 in data22){
+if(!(validate61(data22[key8], {instancePath:instancePath+"/plugins/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data22,parentDataProperty:key8,rootData}))){
+vErrors = vErrors === null ? validate61.errors : vErrors.concat(validate61.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err37 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data22};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -6949,97 +5336,14 @@ vErrors.push(err37);
 }
 errors++;
 }
-if(data.routes !== undefined){
-let data22 = data.routes;
-if(Array.isArray(data22)){
-const len1 = data22.length;
-for(let i1=0; i1<len1; i1++){
-if(!(validate88(data22[i1], {instancePath:instancePath+"/routes/" + i1,parentData:data22,parentDataProperty:i1,rootData}))){
-vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
-errors = vErrors.length;
-}
-}
 }
 else {
-const err38 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data22};
+const err38 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
 if(vErrors === null){
 vErrors = [err38];
 }
 else {
 vErrors.push(err38);
-}
-errors++;
-}
-}
-if(data.filters !== undefined){
-if(!(validate92(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
-vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
-errors = vErrors.length;
-}
-}
-let data25 = data.plugins;
-if(data25 && typeof data25 == "object" && !Array.isArray(data25)){
-for(const key8 in data25){
-const _errs66 = errors;
-if(typeof key8 === "string"){
-if(!pattern3.test(key8)){
-const err39 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema20,data:key8,propertyName:key8};
-if(vErrors === null){
-vErrors = [err39];
-}
-else {
-vErrors.push(err39);
-}
-errors++;
-}
-}
-else {
-const err40 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema20.type,parentSchema:schema20,data:key8,propertyName:key8};
-if(vErrors === null){
-vErrors = [err40];
-}
-else {
-vErrors.push(err40);
-}
-errors++;
-}
-var valid18 = _errs66 === errors;
-if(!valid18){
-const err41 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key8},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data25};
-if(vErrors === null){
-vErrors = [err41];
-}
-else {
-vErrors.push(err41);
-}
-errors++;
-}
-}
-for(const key9 in data25){
-if(!(validate97(data25[key9], {instancePath:instancePath+"/plugins/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data25,parentDataProperty:key9,rootData}))){
-vErrors = vErrors === null ? validate97.errors : vErrors.concat(validate97.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err42 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data25};
-if(vErrors === null){
-vErrors = [err42];
-}
-else {
-vErrors.push(err42);
-}
-errors++;
-}
-}
-else {
-const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
-if(vErrors === null){
-vErrors = [err43];
-}
-else {
-vErrors.push(err43);
 }
 errors++;
 }

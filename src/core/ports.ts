@@ -194,6 +194,8 @@ export interface UpstreamStatus {
   readonly server?: { readonly name: string; readonly version: string }
   /** How often it sent what could not be given to anybody, by what it was; absent when it never did. */
   readonly dropped?: Readonly<Record<string, number>>
+  /** What is wrong with it although it works: over 1,000 lines or 1 MiB within 10 s that are no messages. */
+  readonly degraded?: string
   /** What is known of its processes or connections and its load; absent where nothing runs. */
   readonly runtime?: UpstreamRuntime
   /** How many things of each kind it offers, once listed. */
@@ -234,6 +236,8 @@ export interface Upstream {
   readonly pid: number | undefined
   /** How often it sent what could not be given to anybody, by what it was. */
   readonly dropped?: Readonly<Record<string, number>> | undefined
+  /** What is wrong with it although it works, as one line for people. */
+  readonly degraded?: string | undefined
   /** What it wrote on its stderr; absent where there is none. */
   readonly logs?: UpstreamLogs | undefined
   /** What is known of its processes or connections and its load. */

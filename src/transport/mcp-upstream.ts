@@ -20,6 +20,7 @@ import { EraDoubt } from './era-doubt.ts'
 import { EraMemory } from './era-memory.ts'
 import { Habits } from './habits.ts'
 import { shakeHands } from './handshake.ts'
+import { GarbageBudget } from './garbage-budget.ts'
 import { Link, type LinkHost } from './link.ts'
 import { LinkKeeper } from './link-keeper.ts'
 import { LinkPool } from './link-pool.ts'
@@ -71,7 +72,7 @@ export class McpUpstream implements Upstream {
     this.#memory = new EraMemory(context.clock)
     this.#doubt = new EraDoubt(context)
     this.#wishes = new Wishes(context)
-    this.#drops = new Drops(context.log)
+    this.#drops = new Drops(context.log, new GarbageBudget(context.clock))
     this.#keeper = this.#keep({
       capabilities: toLegacyCapabilities(ALL_CAPABILITIES),
       retries: true,
@@ -101,6 +102,10 @@ export class McpUpstream implements Upstream {
 
   get dropped(): Readonly<Record<string, number>> | undefined {
     return this.#drops.counts
+  }
+
+  get degraded(): string | undefined {
+    return this.#drops.degraded
   }
 
   start(): Promise<void> {

@@ -1,0 +1,87 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import path from 'node:path'
+import type { SandboxConfig } from '../config/config.gen.ts'
+
+/** What a sandbox is made around. */
+export interface SandboxSite {
+  /** Directory of the configuration; relative paths are relative to it. */
+  readonly directory: string
+  readonly cwd: string
+  /** Home directory of the user, for `~/`. */
+  readonly home: string | undefined
+  /** The program that will run, as an absolute path. */
+  readonly program: string
+}
+
+/** What `sandbox: bwrap` stands for. The schema has the same defaults. */
+const DEFAULTS: SandboxConfig = {
+  type: 'bwrap',
+  write: [],
+  network: false,
+  hide: [
+    '~/.ssh',
+    '~/.gnupg',
+    '~/.aws',
+    '~/.azure',
+    '~/.config/gcloud',
+    '~/.kube',
+    '~/.docker',
+    '~/.netrc',
+    '~/.npmrc',
+    '~/.git-credentials',
+  ],
+}
+
+/** Where others leave sockets and files: empty in a sandbox, but for what the server needs. */
+const EMPTIED = ['/tmp', '/var/tmp', '/run']
+const RESOLVER = '/etc/resolv.conf'
+
+/**
+ * The arguments of bwrap, up to and with `--`. The environment is the one that bwrap itself gets, so that no secret
+ * stands in a list of arguments. Throws an Error for a path that must exist and does not.
+ */
+export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxSite): string[] {
+  const { write, network, hide } = config === 'bwrap' ? DEFAULTS : config
+  return [
+    // No new session: what is sent to the group must reach what is inside.
+    ...['--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--cap-drop', 'ALL'],
+    ...(network ? [] : ['--unshare-net']),
+    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...emptied(site, network),
+    ...write.flatMap(name => writable(absolute(name, site))),
+    ...hide.flatMap(name => hidden(absolute(name, site))),
+    ...['--chdir', site.cwd, '--'],
+  ]
+}
+
+function emptied({ directory, cwd, program }: SandboxSite, network: boolean): string[] {
+  const needed = [directory, cwd, program, ...(network ? [RESOLVER] : [])]
+    .filter(existsSync)
+    .flatMap(file => [file, realpathSync(file)])
+  const inside = [...new Set(needed)].filter(file => EMPTIED.some(folder => file.startsWith(`${folder}/`)))
+  return [
+    ...EMPTIED.filter(existsSync)
+      .filter(folder => realpathSync(folder) === folder)
+      .flatMap(folder => ['--tmpfs', folder]),
+    ...inside.sort().flatMap(file => ['--ro-bind', file, file]),
+  ]
+}
+
+function writable(file: string): string[] {
+  if (!existsSync(file)) throw new Error(`sandbox.write names ${file}, which does not exist`)
+  return ['--bind', file, file]
+}
+
+function hidden(file: string): string[] {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (stats === undefined) return []
+  // A mount point must not be reached over a link.
+  const real = realpathSync(file)
+  return stats.isDirectory() ? ['--tmpfs', real] : ['--ro-bind', '/dev/null', real]
+}
+
+function absolute(name: string, { directory, home }: SandboxSite): string {
+  if (name !== '~' && !name.startsWith('~/')) return path.resolve(directory, name)
+  if (home === undefined) throw new Error(`sandbox: ${name} needs HOME, which is not set`)
+  return path.join(home, name.slice(1))
+}
