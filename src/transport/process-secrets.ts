@@ -1,7 +1,7 @@
 import type { Log } from '../core/ports.ts'
 
 /** Shorter values are words such as `production`, and hiding them would make a log unreadable. */
-const LONG = 10
+const LONG = 12
 const SHORT = 4
 const SECRET_NAME = /token|key|secret|pass|pwd|auth|credential|cookie|dsn|private/i
 const HIDDEN = '***'
