@@ -5,6 +5,7 @@ import { checkListeners } from './checks/listeners.ts'
 import { checkNames } from './checks/names.ts'
 import { checkPaths } from './checks/paths.ts'
 import { checkPrefixes } from './checks/prefixes.ts'
+import { checkProcesses } from './checks/processes.ts'
 import { checkRoutes } from './checks/routes.ts'
 import type { Report } from './problem.ts'
 
@@ -15,6 +16,7 @@ export function check(config: unknown, isFile: (path: string) => boolean, report
   checkListeners(config, report)
   checkPaths(config, report)
   checkCommands(config, isFile, report)
+  checkProcesses(config, process.platform, report)
   checkRoutes(config, report)
   checkCache(config, report)
   checkPresence(config, report)

@@ -88,12 +88,11 @@ function startProcess(spec: StdioUpstreamConfig, around: StdioAround, events: Wi
   const cwd = path.resolve(directory, spec.cwd)
   const env = environmentOf(spec, context)
   const launch = launchOf(spec, { directory, cwd, env, outside: environment })
-  const outer = environment[MARK_VARIABLE]
-  const mark = table.prepare(directory, context.name, outer)
+  const mark = table.prepare(directory, context.name, environment)
   const log = context.log.child({ upstream: context.name, stream: 'stderr' })
   const server: ServerProcess = new ServerProcess({
     ...launch,
-    env: marked(env, outer, mark),
+    env: marked(env, environment[MARK_VARIABLE], mark),
     cwd,
     mark,
     maxLine: parseSize(spec.maxLine),

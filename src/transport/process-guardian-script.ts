@@ -36,7 +36,7 @@ strike() {
     kill -s "$1" -- "-$pid" 2>/dev/null && found=1
   done
   [ -e /proc/self/environ ] || return 0
-  for file in $(grep -lsF -- "$mark" /proc/[0-9]*/environ 2>/dev/null); do
+  for file in $(grep -lszF -- "$mark" /proc/[0-9]*/environ 2>/dev/null); do
     pid=\${file#/proc/}
     kill -s "$1" "\${pid%/environ}" 2>/dev/null && found=1
   done

@@ -7,6 +7,10 @@ import { GUARDIAN_SCRIPT } from './process-guardian-script.ts'
 import { MARK_VARIABLE } from './process-environment.ts'
 import { startOf } from './process-scan.ts'
 
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Where a system has its tools, for a gateway that was told no PATH. */
+const TOOLS = '/usr/bin:/bin:/usr/sbin:/sbin'
 /** A guardian that keeps dying is not replaced for ever. */
 const MAX_STARTS = 5
 
@@ -28,16 +32,12 @@ export class Guardian {
     this.#log = log
   }
 
-  get pid(): number | undefined {
-    return this.#shell?.pid
-  }
-
-  /** Before the first process is there to be watched. `outer` are the marks that the gateway itself carries. */
-  start(outer: string | undefined): void {
+  /** Before the first process is there to be watched. `environment` is the gateway's own. */
+  start(environment: Environment): void {
     if (this.#shell !== undefined || this.#starts >= MAX_STARTS || process.platform === 'win32') return
     this.#starts++
     try {
-      this.#open(outer)
+      this.#open(environment)
     } catch (error) {
       this.#gone(reasonOf(error))
     }
@@ -64,11 +64,10 @@ export class Guardian {
     shell?.stdin.end('.\n')
   }
 
-  #open(outer: string | undefined): void {
-    const path = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin' }
+  #open(environment: Environment): void {
     const shell = spawn('/bin/sh', ['-c', GUARDIAN_SCRIPT, 'tapgate-guardian', this.#run], {
       cwd: '/',
-      env: outer === undefined ? path : { ...path, [MARK_VARIABLE]: outer },
+      env: guardianEnvironment(environment),
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
     })
@@ -78,7 +77,7 @@ export class Guardian {
     shell.once('exit', () => {
       if (this.#shell !== shell) return
       this.#gone('it was ended')
-      if (this.#watched.size > 0) this.start(outer)
+      if (this.#watched.size > 0) this.start(environment)
     })
     shell.unref()
     unref(shell.stdin)
@@ -92,6 +91,12 @@ export class Guardian {
   #say(line: string): void {
     this.#shell?.stdin.write(`${line}\n`)
   }
+}
+
+/** It carries the marks that the gateway carries, so that one around us may end it, and not ours, as it must not end itself. */
+function guardianEnvironment({ PATH, [MARK_VARIABLE]: outer }: Environment): Record<string, string> {
+  const path = { PATH: PATH === undefined ? TOOLS : `${PATH}:${TOOLS}` }
+  return outer === undefined ? path : { ...path, [MARK_VARIABLE]: outer }
 }
 
 /** A pipe of a child is a socket; it must not keep the gateway alive. */

@@ -28,14 +28,13 @@ export class ProcessTable {
     this.#sweeper = new Sweeper(log, clock)
   }
 
-  /** The guardian's process, while there is one. */
-  get guardian(): number | undefined {
-    return this.#guardian.pid
-  }
-
-  /** Makes ready for one more process; returns its mark. `outer` are the marks that the gateway itself carries. */
-  prepare(directory: string, upstream: string, outer: string | undefined): string {
-    this.#guardian.start(outer)
+  /** Makes ready for one more process; returns its mark. `environment` is the gateway's own. */
+  prepare(
+    directory: string,
+    upstream: string,
+    environment: Readonly<Record<string, string | undefined>>,
+  ): string {
+    this.#guardian.start(environment)
     return this.#marks.next(directory, upstream)
   }
 
