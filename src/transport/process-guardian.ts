@@ -1,11 +1,10 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process'
-import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
 import type { Log } from '../core/ports.ts'
 import { reasonOf } from '../errors.ts'
 import { GUARDIAN_SCRIPT } from './process-guardian-script.ts'
 import { MARK_VARIABLE } from './process-environment.ts'
 import { startOf } from './process-scan.ts'
+import { spawnWatcher } from './process-spawn.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -23,7 +22,7 @@ export class Guardian {
   readonly #run: string
   readonly #log: Log
   readonly #watched = new Map<number, string>()
-  #shell: ChildProcessByStdio<Writable, null, null> | undefined
+  #pipe: Writable | undefined
   #starts = 0
 
   /** `run` is what the marks of this run begin with. */
@@ -34,7 +33,7 @@ export class Guardian {
 
   /** Before the first process is there to be watched. `environment` is the gateway's own. */
   start(environment: Environment): void {
-    if (this.#shell !== undefined || this.#starts >= MAX_STARTS || process.platform === 'win32') return
+    if (this.#pipe !== undefined || this.#starts >= MAX_STARTS || process.platform === 'win32') return
     this.#starts++
     try {
       this.#open(environment)
@@ -58,38 +57,33 @@ export class Guardian {
 
   /** All is well: it goes without another look. */
   dismiss(): void {
-    const shell = this.#shell
-    this.#shell = undefined
+    const pipe = this.#pipe
+    this.#pipe = undefined
     this.#starts = 0
-    shell?.stdin.end('.\n')
+    pipe?.end('.\n')
   }
 
   #open(environment: Environment): void {
-    const shell = spawn('/bin/sh', ['-c', GUARDIAN_SCRIPT, 'tapgate-guardian', this.#run], {
-      cwd: '/',
-      env: guardianEnvironment(environment),
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    })
-    this.#shell = shell
-    shell.stdin.on('error', () => undefined)
-    shell.on('error', error => this.#gone(reasonOf(error)))
-    shell.once('exit', () => {
-      if (this.#shell !== shell) return
+    const args = ['-c', GUARDIAN_SCRIPT, 'tapgate-guardian', this.#run]
+    const env = guardianEnvironment(environment)
+    const { watcher, pipe } = spawnWatcher({ command: '/bin/sh', args, cwd: '/', env })
+    this.#pipe = pipe
+    pipe.on('error', () => undefined)
+    watcher.on('error', error => this.#gone(reasonOf(error)))
+    watcher.once('exit', () => {
+      if (this.#pipe !== pipe) return
       this.#gone('it was ended')
       if (this.#watched.size > 0) this.start(environment)
     })
-    shell.unref()
-    unref(shell.stdin)
   }
 
   #gone(why: string): void {
-    this.#shell = undefined
+    this.#pipe = undefined
     this.#log.warn('the guardian of the server processes is gone', { why })
   }
 
   #say(line: string): void {
-    this.#shell?.stdin.write(`${line}\n`)
+    this.#pipe?.write(`${line}\n`)
   }
 }
 
@@ -97,9 +91,4 @@ export class Guardian {
 function guardianEnvironment({ PATH, [MARK_VARIABLE]: outer }: Environment): Record<string, string> {
   const path = { PATH: PATH === undefined ? TOOLS : `${PATH}:${TOOLS}` }
   return outer === undefined ? path : { ...path, [MARK_VARIABLE]: outer }
-}
-
-/** A pipe of a child is a socket; it must not keep the gateway alive. */
-function unref(stream: Writable): void {
-  if (stream instanceof Socket) stream.unref()
 }

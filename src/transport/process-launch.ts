@@ -1,3 +1,4 @@
+import { homedir } from 'node:os'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
 import { belowCeilings } from './process-ceilings.ts'
 import { findProgram } from './process-program.ts'
@@ -46,7 +47,7 @@ export function launchOf(spec: Spec, site: LaunchSite): Launch {
 
 function inSandbox(sandbox: NonNullable<Spec['sandbox']>, program: string, site: LaunchSite): string[] {
   const { directory, cwd, outside } = site
-  return sandboxArguments(sandbox, { directory, cwd, program, home: outside.HOME })
+  return sandboxArguments(sandbox, { directory, cwd, program, home: outside.HOME ?? homedir() })
 }
 
 function bubblewrap({ outside }: LaunchSite): string {

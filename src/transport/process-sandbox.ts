@@ -8,7 +8,7 @@ export interface SandboxSite {
   readonly directory: string
   readonly cwd: string
   /** Home directory of the user, for `~/`. */
-  readonly home: string | undefined
+  readonly home: string
   /** The program that will run, as an absolute path. */
   readonly program: string
 }
@@ -35,6 +35,8 @@ const DEFAULTS: SandboxConfig = {
 /** Where others leave sockets and files: empty in a sandbox, but for what the server needs. */
 const EMPTIED = ['/tmp', '/var/tmp', '/run']
 const RESOLVER = '/etc/resolv.conf'
+/** Where NixOS has its programs. */
+const SYSTEM = '/run/current-system'
 
 /**
  * The arguments of bwrap, up to and with `--`. The environment is the one that bwrap itself gets, so that no secret
@@ -55,16 +57,28 @@ export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxS
 }
 
 function emptied({ directory, cwd, program }: SandboxSite, network: boolean): string[] {
-  const needed = [directory, cwd, program, ...(network ? [RESOLVER] : [])]
-    .filter(existsSync)
-    .flatMap(file => [file, realpathSync(file)])
-  const inside = [...new Set(needed)].filter(file => EMPTIED.some(folder => file.startsWith(`${folder}/`)))
+  const single = [SYSTEM, ...(network ? [RESOLVER] : [])].filter(existsSync).map(file => realpathSync(file))
+  const projects = [directory, cwd, program].filter(existsSync).flatMap(withProject)
+  const inside = [...new Set([...single, ...projects])].filter(file => folderOf(file) !== undefined)
   return [
-    ...EMPTIED.filter(existsSync)
-      .filter(folder => realpathSync(folder) === folder)
-      .flatMap(folder => ['--tmpfs', folder]),
+    ...EMPTIED.filter(folder => existsSync(folder) && realpathSync(folder) === folder).flatMap(folder => [
+      '--tmpfs',
+      folder,
+    ]),
     ...inside.sort().flatMap(file => ['--ro-bind', file, file]),
   ]
+}
+
+/** Whoever has a project in `/tmp` has all of it in one directory there, and it belongs together. */
+function withProject(file: string): string[] {
+  return [file, realpathSync(file)].map(name => {
+    const folder = folderOf(name)
+    return folder === undefined ? name : path.join(folder, name.slice(folder.length + 1).split('/')[0] ?? '')
+  })
+}
+
+function folderOf(file: string): string | undefined {
+  return EMPTIED.find(folder => file.startsWith(`${folder}/`))
 }
 
 function writable(file: string): string[] {
@@ -82,6 +96,5 @@ function hidden(file: string): string[] {
 
 function absolute(name: string, { directory, home }: SandboxSite): string {
   if (name !== '~' && !name.startsWith('~/')) return path.resolve(directory, name)
-  if (home === undefined) throw new Error(`sandbox: ${name} needs HOME, which is not set`)
   return path.join(home, name.slice(1))
 }

@@ -1,20 +1,17 @@
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import type { Clock } from '../core/ports.ts'
 import { LineSplitter } from './frames.ts'
 import { descendantsOf } from './process-descendants.ts'
 import { ProcessGroup } from './process-group.ts'
 import type { ProcessId } from './process-scan.ts'
+import { spawnServer, type Spawning } from './process-spawn.ts'
 import { type Stderr } from './process-stderr.ts'
 import type { Remains } from './process-sweep.ts'
 import type { ProcessTable } from './process-table.ts'
 
 /** How to run a server, and who hears of it. */
-export interface ProcessOptions {
-  readonly command: string
-  readonly args: readonly string[]
-  readonly env: Record<string, string>
-  readonly cwd: string
+export interface ProcessOptions extends Spawning {
   /** What its environment is marked with, and that of all it starts. */
   readonly mark: string
   /** Most bytes of one line of its stdout. */
@@ -61,7 +58,6 @@ export class ServerProcess {
 
   /** Throws what `spawn` throws for arguments that no process could have. */
   constructor(options: ProcessOptions) {
-    const { command, args, env, cwd, table } = options
     this.#options = options
     this.#stdout = new LineSplitter({
       maxLine: options.maxLine,
@@ -69,17 +65,10 @@ export class ServerProcess {
       onTooLong: () => this.giveUp(`it wrote a line longer than ${options.maxLine} bytes to stdout`),
     })
     this.#flush = () => this.#write()
-    this.#child = spawn(command, args, {
-      cwd,
-      env,
-      shell: false,
-      detached: process.platform !== 'win32',
-      windowsHide: true,
-      stdio: 'pipe',
-    })
+    this.#child = spawnServer(options)
     this.#group = new ProcessGroup(this.#child)
     if (this.pid !== undefined) {
-      table.add(this)
+      options.table.add(this)
       options.stderr.pid = this.pid
       this.#takeBackRecord = options.clock.after(RECORD_MS, () => this.#record())
     }
