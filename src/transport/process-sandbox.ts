@@ -87,11 +87,14 @@ function writable(file: string): string[] {
 }
 
 function hidden(file: string): string[] {
-  const stats = statSync(file, { throwIfNoEntry: false })
-  if (stats === undefined) return []
-  // A mount point must not be reached over a link.
-  const real = realpathSync(file)
-  return stats.isDirectory() ? ['--tmpfs', real] : ['--ro-bind', '/dev/null', real]
+  try {
+    // A mount point must not be reached over a link.
+    const real = realpathSync(file)
+    return statSync(real).isDirectory() ? ['--tmpfs', real] : ['--ro-bind', '/dev/null', real]
+  } catch {
+    // What we cannot reach the server cannot reach either.
+    return []
+  }
 }
 
 function absolute(name: string, { directory, home }: SandboxSite): string {
