@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Upstream } from '../../src/core/ports.ts'
-import { processesWith } from '../fixtures/processes.ts'
+import { guardiansOf, processesWith } from '../fixtures/processes.ts'
 import {
   bench,
   fixture,
@@ -89,8 +90,8 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     await once(gateway, 'exit')
     await until(() => processesWith(cookie).length > 0, 'something is left')
 
-    const { ready, logs } = await bench(t, escaping(next, ''))
-    await ready()
+    const { run, logs } = await bench(t, escaping(next, ''))
+    await run('ready')
 
     await until(() => processesWith(cookie).length === 0, 'it was ended')
     await until(
@@ -99,14 +100,43 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     )
   })
 
+  it('has a guardian as long as it runs, also when a reload has kept it and it starts again', async t => {
+    const { upstream, run: runHook } = await bench(t, escaping(randomUUID(), ''))
+    await upstream.start()
+    const run = runOf(upstream)
+    await runHook('close')
+    assert.equal(guardiansOf(run).length, 1)
+
+    await upstream.stop()
+    await until(() => guardiansOf(run).length === 0, 'nothing runs, and nobody guards')
+    await upstream.start()
+
+    assert.equal(runOf(upstream), run)
+    assert.equal(guardiansOf(run).length, 1)
+  })
+
+  it('gets a new guardian when somebody ends the old one', async t => {
+    const { upstream, logs } = await bench(t, escaping(randomUUID(), ''))
+    await upstream.start()
+    const [old] = guardiansOf(runOf(upstream))
+
+    process.kill(old?.pid ?? assert.fail(), 'SIGKILL')
+
+    await until(
+      () => guardiansOf(runOf(upstream)).some(({ pid }) => pid !== old?.pid),
+      'there is another one',
+    )
+    assert.ok(logs.some(line => line.message.startsWith('the guardian of the server processes is gone')))
+  })
+
   it('of a gateway that lives is left alone by the start of another', async t => {
     const [cookie, next] = [randomUUID(), randomUUID()]
     const { gateway } = await gatewayWith(cookie, 'daemon')
     t.after(() => gateway.kill('SIGKILL'))
     const before = processesWith(cookie).length
 
-    const { ready, logs, upstream } = await bench(t, escaping(next, 'daemon'))
-    await ready()
+    const { run, logs, upstream } = await bench(t, escaping(next, 'daemon'))
+    await run('ready')
     await pidsOf(upstream)
     await upstream.stop()
 
@@ -117,6 +147,12 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
 function escaping(cookie: string, ways: string) {
   return stdioSpec([fixture('escaping-server.mjs'), ways], { env: { COOKIE: cookie } })
+}
+
+/** What the marks of this upstream's processes begin with. */
+function runOf({ pid }: Upstream): string {
+  const environment = readFileSync(`/proc/${pid ?? assert.fail()}/environ`, 'latin1')
+  return /TAPGATE_RUN=(tapgate:\d+:\d+:[0-9a-f]+:)/.exec(environment)?.[1] ?? assert.fail()
 }
 
 async function pidsOf(upstream: Upstream): Promise<number[]> {
