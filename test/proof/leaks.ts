@@ -28,15 +28,23 @@ async function sessionsThatDie(): Promise<void> {
   await openAndDie(gateway.webSocket)
   await timeToZero(() => extra(cookie, gateway), 10_000)
   const begin = performance.now()
-  const peak = { processes: 0 }
-  for (let done = 0; done < SESSIONS; done += AT_ONCE) {
-    await Promise.all(Array.from({ length: AT_ONCE }, () => openAndDie(gateway.webSocket)))
-    peak.processes = Math.max(peak.processes, processesWith(cookie).length)
+  let peak = 0
+  let refused = 0
+  for (let done = 0; done < SESSIONS;) {
+    const wanted = Array.from({ length: Math.min(AT_ONCE, SESSIONS - done) }, () =>
+      openAndDie(gateway.webSocket),
+    )
+    const opened = (await Promise.all(wanted)).filter(Boolean).length
+    done += opened
+    refused += wanted.length - opened
+    peak = Math.max(peak, processesWith(cookie).length)
+    // At most 64 have a process at once, and those that stop count until they have.
+    if (opened < wanted.length) await new Promise(resolve => setTimeout(resolve, 200))
   }
   const seconds = (performance.now() - begin) / 1000
   const after = await timeToZero(() => extra(cookie, gateway), LIMIT_MS)
   report(
-    `${SESSIONS} sessions opened and killed (7 processes each, peak ${peak.processes}, ${seconds.toFixed(0)} s)`,
+    `${SESSIONS} sessions opened and killed (7 processes each, peak ${peak}, ${refused} had to try again, ${seconds.toFixed(0)} s)`,
     after,
     gateway,
   )
