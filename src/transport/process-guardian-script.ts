@@ -52,6 +52,6 @@ for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
   strike KILL
   if [ -z "$found" ]; then quiet=$((quiet + 1)); else quiet=0; fi
   [ "$quiet" -lt 2 ] || exit 0
-  rest 0.1
+  rest 0.05
 done
 `
