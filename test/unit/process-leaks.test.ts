@@ -52,12 +52,13 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     const one = await bench(t, escaping(first, 'setsid'))
     const two = await bench(t, escaping(second, 'setsid'))
     await Promise.all([pidsOf(one.upstream), pidsOf(two.upstream)])
-    const before = processesWith(second).length
+    // The server, a shell, and its sleep.
+    await until(() => processesWith(second).length === 3, 'they all run')
 
     await one.upstream.stop()
 
     assert.deepEqual(processesWith(first), [])
-    assert.equal(processesWith(second).length, before)
+    assert.equal(processesWith(second).length, 3)
   })
 
   for (const signal of ['SIGKILL', 'SIGABRT'] as const)
@@ -133,14 +134,14 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     const [cookie, next] = [randomUUID(), randomUUID()]
     const { gateway } = await gatewayWith(cookie, 'daemon')
     t.after(() => gateway.kill('SIGKILL'))
-    const before = processesWith(cookie).length
+    await until(() => processesWith(cookie).length === 3, 'they all run')
 
     const { run, logs, upstream } = await bench(t, escaping(next, 'daemon'))
     await run('ready')
     await pidsOf(upstream)
     await upstream.stop()
 
-    assert.equal(processesWith(cookie).length, before)
+    assert.equal(processesWith(cookie).length, 3)
     assert.ok(!logs.some(line => line.message.startsWith('ended what a gateway')))
   })
 })
