@@ -60,7 +60,7 @@ export interface Config {
   }
   readonly sessionHeaders?: SessionHeadersConfig
   /**
-   * What is answered from memory; `false` turns the cache off.
+   * How long lists are kept in memory; `false` turns the cache off.
    */
   readonly cache: CacheConfig | false
   /**
@@ -118,9 +118,13 @@ export interface ListsConfig {
    */
   readonly pageSize: number
   /**
-   * How long a list waits for an upstream that is still starting.
+   * How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.
    */
   readonly grace: string | number
+  /**
+   * How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.
+   */
+  readonly wait: string | number
 }
 /**
  * How the gateway stops.
@@ -221,7 +225,11 @@ export interface HttpLimitsConfig {
    */
   readonly sessions: number
   /**
-   * How long an unused session is kept.
+   * Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.
+   */
+  readonly sessionsPerPrincipal: number
+  /**
+   * How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.
    */
   readonly idle: string | number
   /**
@@ -290,13 +298,22 @@ export interface StdioUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take before the client gets an error.
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
   /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
    */
-  readonly onFailure: 'omit' | 'fail'
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -305,10 +322,6 @@ export interface StdioUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
-  /**
-   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
-   */
-  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -360,81 +373,67 @@ export interface SandboxConfig {
   readonly hide: readonly string[]
 }
 /**
- * What differs for one upstream from `cache`.
+ * How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.
  */
-export interface UpstreamCacheConfig {
+export interface UpstreamLimitsConfig {
   /**
-   * Its lists.
+   * Calls under way at a time; 0 means as many as come.
    */
-  readonly lists?: CachePolicyConfig | (string | number)
+  readonly concurrency: number
   /**
-   * What was read from it; 0 keeps nothing.
+   * Calls that may wait for their turn.
    */
-  readonly resources?: CachePolicyConfig | (string | number)
+  readonly queue: number
   /**
-   * Its prompts; 0 keeps none.
+   * How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.
    */
-  readonly prompts?: CachePolicyConfig | (string | number)
-  /**
-   * Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.
-   */
-  readonly tools?: {
-    readonly [k: string]: CacheToolConfig | string | number
-  }
+  readonly queueTimeout: string | number
 }
 /**
- * How long answers are kept, and what tells them apart.
+ * When an upstream is given a rest, and for how long.
  */
-export interface CachePolicyConfig {
+export interface BreakerConfig {
   /**
-   * How long an answer is given without asking the server.
+   * Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.
    */
-  readonly ttl: string | number
+  readonly failures: number
   /**
-   * How much longer an answer that has grown old is given at once, while the server is asked in the background.
+   * A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.
    */
-  readonly staleWhileRevalidate?: string | number
+  readonly latency: string | number
   /**
-   * How much longer it is given when the server cannot be asked.
+   * Share of slow calls, within `window`, that opens it.
    */
-  readonly staleIfError?: string | number
+  readonly share: number
   /**
-   * What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.
+   * How far back slow calls are counted.
    */
-  readonly vary?: readonly string[]
+  readonly window: string | number
   /**
-   * Words by which these answers can be purged together.
+   * Calls in the window below which their share says nothing.
    */
-  readonly tags?: readonly string[]
+  readonly calls: number
+  /**
+   * How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.
+   */
+  readonly open: string | number
 }
 /**
- * Whether a tool's answers are kept, or make others out of date.
+ * What is tried again, and how often.
  */
-export interface CacheToolConfig {
+export interface RetryConfig {
   /**
-   * How long an answer is given without calling the tool. Only for tools that change nothing.
+   * Tries in all, the first one included.
    */
-  readonly ttl?: string | number
+  readonly attempts: number
   /**
-   * How much longer an answer that has grown old is given at once, while the server is asked in the background.
+   * Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.
    */
-  readonly staleWhileRevalidate?: string | number
+  readonly backoff: string | number
   /**
-   * How much longer it is given when the server cannot be asked.
+   * Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.
    */
-  readonly staleIfError?: string | number
-  /**
-   * What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.
-   */
-  readonly vary?: readonly string[]
-  /**
-   * Words by which these answers can be purged together.
-   */
-  readonly tags?: readonly string[]
-  /**
-   * What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.
-   */
-  readonly purges?: readonly string[]
+  readonly tools: readonly string[]
 }
 /**
  * What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.
@@ -555,13 +554,22 @@ export interface HttpUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take before the client gets an error.
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
   /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
    */
-  readonly onFailure: 'omit' | 'fail'
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -570,10 +578,6 @@ export interface HttpUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
-  /**
-   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
-   */
-  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -613,13 +617,22 @@ export interface SseUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take before the client gets an error.
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
   /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
    */
-  readonly onFailure: 'omit' | 'fail'
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
    * HTTP+SSE is older than the modern era.
    */
@@ -628,10 +641,6 @@ export interface SseUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
-  /**
-   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
-   */
-  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -671,13 +680,22 @@ export interface WsUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take before the client gets an error.
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
   /**
-   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `fail` answers with an error.
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
    */
-  readonly onFailure: 'omit' | 'fail'
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
    * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
    */
@@ -686,10 +704,6 @@ export interface WsUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
-  /**
-   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
-   */
-  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -708,43 +722,13 @@ export interface SessionHeadersConfig {
   readonly upstreams: readonly string[]
 }
 /**
- * What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.
+ * How long answers are kept.
  */
 export interface CacheConfig {
   /**
-   * How long lists are kept: a time, or a policy. A server that announces changes is believed at once.
+   * How long lists are kept when the server does not announce changes.
    */
-  readonly lists: CachePolicyConfig | (string | number)
-  /**
-   * How long what was read is kept: a time, or a policy. Without it nothing is.
-   */
-  readonly resources?: CachePolicyConfig | (string | number)
-  /**
-   * How long prompts are kept: a time, or a policy. Without it none is.
-   */
-  readonly prompts?: CachePolicyConfig | (string | number)
-  /**
-   * Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.
-   */
-  readonly tools?: {
-    readonly [k: string]: CacheToolConfig | string | number
-  }
-  /**
-   * How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.
-   */
-  readonly negative: string | number
-  /**
-   * Answers kept at once; the least recently used one goes first.
-   */
-  readonly maxEntries: number
-  /**
-   * Memory for all of them.
-   */
-  readonly maxBytes: string | number
-  /**
-   * Whether results under a rule say in `_meta["io.tapgate/cache"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.
-   */
-  readonly meta: boolean
+  readonly lists: string | number
 }
 /**
  * All of the given conditions must hold; none at all matches every request.
