@@ -60,7 +60,7 @@ export interface Config {
   }
   readonly sessionHeaders?: SessionHeadersConfig
   /**
-   * How long lists are kept in memory; `false` turns the cache off.
+   * What is answered from memory; `false` turns the cache off.
    */
   readonly cache: CacheConfig | false
   /**
@@ -322,6 +322,10 @@ export interface StdioUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -434,6 +438,83 @@ export interface RetryConfig {
    * Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.
    */
   readonly tools: readonly string[]
+}
+/**
+ * What differs for one upstream from `cache`.
+ */
+export interface UpstreamCacheConfig {
+  /**
+   * Its lists.
+   */
+  readonly lists?: CachePolicyConfig | (string | number)
+  /**
+   * What was read from it; 0 keeps nothing.
+   */
+  readonly resources?: CachePolicyConfig | (string | number)
+  /**
+   * Its prompts; 0 keeps none.
+   */
+  readonly prompts?: CachePolicyConfig | (string | number)
+  /**
+   * Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.
+   */
+  readonly tools?: {
+    readonly [k: string]: CacheToolConfig | string | number
+  }
+}
+/**
+ * How long answers are kept, and what tells them apart.
+ */
+export interface CachePolicyConfig {
+  /**
+   * How long an answer is given without asking the server.
+   */
+  readonly ttl: string | number
+  /**
+   * How much longer an answer that has grown old is given at once, while the server is asked in the background.
+   */
+  readonly staleWhileRevalidate?: string | number
+  /**
+   * How much longer it is given when the server cannot be asked.
+   */
+  readonly staleIfError?: string | number
+  /**
+   * What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.
+   */
+  readonly vary?: readonly string[]
+  /**
+   * Words by which these answers can be purged together.
+   */
+  readonly tags?: readonly string[]
+}
+/**
+ * Whether a tool's answers are kept, or make others out of date.
+ */
+export interface CacheToolConfig {
+  /**
+   * How long an answer is given without calling the tool. Only for tools that change nothing.
+   */
+  readonly ttl?: string | number
+  /**
+   * How much longer an answer that has grown old is given at once, while the server is asked in the background.
+   */
+  readonly staleWhileRevalidate?: string | number
+  /**
+   * How much longer it is given when the server cannot be asked.
+   */
+  readonly staleIfError?: string | number
+  /**
+   * What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.
+   */
+  readonly vary?: readonly string[]
+  /**
+   * Words by which these answers can be purged together.
+   */
+  readonly tags?: readonly string[]
+  /**
+   * What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.
+   */
+  readonly purges?: readonly string[]
 }
 /**
  * What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.
@@ -578,6 +659,10 @@ export interface HttpUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -641,6 +726,10 @@ export interface SseUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -704,6 +793,10 @@ export interface WsUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -722,13 +815,43 @@ export interface SessionHeadersConfig {
   readonly upstreams: readonly string[]
 }
 /**
- * How long answers are kept.
+ * What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.
  */
 export interface CacheConfig {
   /**
-   * How long lists are kept when the server does not announce changes.
+   * How long lists are kept: a time, or a policy. A server that announces changes is believed at once.
    */
-  readonly lists: string | number
+  readonly lists: CachePolicyConfig | (string | number)
+  /**
+   * How long what was read is kept: a time, or a policy. Without it nothing is.
+   */
+  readonly resources?: CachePolicyConfig | (string | number)
+  /**
+   * How long prompts are kept: a time, or a policy. Without it none is.
+   */
+  readonly prompts?: CachePolicyConfig | (string | number)
+  /**
+   * Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.
+   */
+  readonly tools?: {
+    readonly [k: string]: CacheToolConfig | string | number
+  }
+  /**
+   * How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.
+   */
+  readonly negative: string | number
+  /**
+   * Answers kept at once; the least recently used one goes first.
+   */
+  readonly maxEntries: number
+  /**
+   * Memory for all of them.
+   */
+  readonly maxBytes: string | number
+  /**
+   * Whether results under a rule say in `_meta["io.tapgate/cache"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.
+   */
+  readonly meta: boolean
 }
 /**
  * All of the given conditions must hold; none at all matches every request.

@@ -3,7 +3,7 @@
 
 export const validate = validate10;
 export default validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"cache":{"description":"How long lists are kept in memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file.","type":"string","minLength":1,"default":".","examples":["./data"]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"CeilingsConfig":{"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]},"SandboxConfig":{"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"CacheConfig":{"description":"How long answers are kept.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept when the server does not announce changes.","$ref":"#/$defs/duration","default":"5m","examples":["1h"]}},"examples":[{"lists":"5m"}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file.","type":"string","minLength":1,"default":".","examples":["./data"]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"CeilingsConfig":{"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]},"SandboxConfig":{"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
 const schema12 = {"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]};
 const schema13 = {"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]};
 const schema19 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
@@ -1064,7 +1064,7 @@ return errors === 0;
 }
 
 const schema29 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
-const schema30 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file.","type":"string","minLength":1,"default":".","examples":["./data"]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
+const schema30 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file.","type":"string","minLength":1,"default":".","examples":["./data"]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
 const schema35 = {"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]};
 const schema37 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
 const schema38 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
@@ -1971,18 +1971,853 @@ validate31.errors = vErrors;
 return errors === 0;
 }
 
-const schema55 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
-const schema58 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
-const schema59 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
-const pattern23 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
+const schema55 = {"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]};
+const schema56 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
+const schema57 = {"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]};
+const schema61 = {"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]};
+const schema62 = {"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]};
+const pattern26 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
+const pattern27 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
+
+function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.ttl === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},message:"must have required property '"+"ttl"+"'",schema:schema57.required,parentSchema:schema57,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema57,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.ttl !== undefined){
+let data0 = data.ttl;
+if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
+const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err4 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+if(data.staleWhileRevalidate !== undefined){
+let data1 = data.staleWhileRevalidate;
+if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
+const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(typeof data1 === "string"){
+if(!pattern0.test(data1)){
+const err7 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+if(data.staleIfError !== undefined){
+let data2 = data.staleIfError;
+if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
+const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(typeof data2 === "string"){
+if(!pattern0.test(data2)){
+const err10 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+}
+if(data.vary !== undefined){
+let data3 = data.vary;
+if(Array.isArray(data3)){
+if(data3.length < 1){
+const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema61,data:data3};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+if(typeof data4 === "string"){
+if(!pattern26.test(data4)){
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema61.items,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema61.items.type,parentSchema:schema61.items,data:data4};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema61.type,parentSchema:schema61,data:data3};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(data.tags !== undefined){
+let data5 = data.tags;
+if(Array.isArray(data5)){
+if(data5.length < 1){
+const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema62,data:data5};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+const len1 = data5.length;
+for(let i1=0; i1<len1; i1++){
+let data6 = data5[i1];
+if(typeof data6 === "string"){
+if(!pattern27.test(data6)){
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema62.items,data:data6};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+else {
+const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema62.items.type,parentSchema:schema62.items,data:data6};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema62.type,parentSchema:schema62,data:data5};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema57.type,parentSchema:schema57,data};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+validate37.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (!(data && typeof data == "object" && !Array.isArray(data)))){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema56.type},message:"must be string,integer,object",schema:schema56.type,parentSchema:schema56,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+const _errs1 = errors;
+let valid0 = true;
+const _errs2 = errors;
+if(!(data && typeof data == "object" && !Array.isArray(data))){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+var _valid0 = _errs2 === errors;
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs4 = errors;
+if(!(validate37(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs4 === errors;
+valid0 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs5 = errors;
+if((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))){
+const err2 = {instancePath,schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if((typeof data == "number") && (isFinite(data))){
+if(data < 0 || isNaN(data)){
+const err3 = {instancePath,schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(typeof data === "string"){
+if(!pattern0.test(data)){
+const err4 = {instancePath,schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+var _valid0 = _errs5 === errors;
+valid0 = _valid0;
+ifClause0 = "else";
+}
+if(!valid0){
+const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema56.if,parentSchema:schema56,data};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate36.errors = vErrors;
+return errors === 0;
+}
+
+const schema64 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]};
+const schema65 = {"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]};
+
+function validate43(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags")) || (key0 === "purges"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema65,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.ttl !== undefined){
+let data0 = data.ttl;
+if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
+const err1 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+if(data.staleWhileRevalidate !== undefined){
+let data1 = data.staleWhileRevalidate;
+if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
+const err4 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(typeof data1 === "string"){
+if(!pattern0.test(data1)){
+const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+if(data.staleIfError !== undefined){
+let data2 = data.staleIfError;
+if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
+const err7 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(typeof data2 === "string"){
+if(!pattern0.test(data2)){
+const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+if(data.vary !== undefined){
+let data3 = data.vary;
+if(Array.isArray(data3)){
+if(data3.length < 1){
+const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema61,data:data3};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+if(typeof data4 === "string"){
+if(!pattern26.test(data4)){
+const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema61.items,data:data4};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema61.items.type,parentSchema:schema61.items,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema61.type,parentSchema:schema61,data:data3};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+if(data.tags !== undefined){
+let data5 = data.tags;
+if(Array.isArray(data5)){
+if(data5.length < 1){
+const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema62,data:data5};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+const len1 = data5.length;
+for(let i1=0; i1<len1; i1++){
+let data6 = data5[i1];
+if(typeof data6 === "string"){
+if(!pattern27.test(data6)){
+const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema62.items,data:data6};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+else {
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema62.items.type,parentSchema:schema62.items,data:data6};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+else {
+const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema62.type,parentSchema:schema62,data:data5};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(data.purges !== undefined){
+let data7 = data.purges;
+if(Array.isArray(data7)){
+if(data7.length < 1){
+const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema65.properties.purges,data:data7};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+const len2 = data7.length;
+for(let i2=0; i2<len2; i2++){
+let data8 = data7[i2];
+if(typeof data8 === "string"){
+if(data8.length < 1){
+const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema65.properties.purges.items,data:data8};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema65.properties.purges.items.type,parentSchema:schema65.properties.purges.items,data:data8};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema65.properties.purges.type,parentSchema:schema65.properties.purges,data:data7};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema65.type,parentSchema:schema65,data};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+validate43.errors = vErrors;
+return errors === 0;
+}
+
+
+function validate42(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+let data0 = data[key0];
+if(((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))) && (!(data0 && typeof data0 == "object" && !Array.isArray(data0)))){
+const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema64.additionalProperties.type},message:"must be string,integer,object",schema:schema64.additionalProperties.type,parentSchema:schema64.additionalProperties,data:data0};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+const _errs4 = errors;
+let valid1 = true;
+const _errs5 = errors;
+if(!(data0 && typeof data0 == "object" && !Array.isArray(data0))){
+const err1 = {};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+var _valid0 = _errs5 === errors;
+errors = _errs4;
+if(vErrors !== null){
+if(_errs4){
+vErrors.length = _errs4;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs7 = errors;
+if(!(validate43(data0, {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key0,rootData}))){
+vErrors = vErrors === null ? validate43.errors : vErrors.concat(validate43.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs7 === errors;
+valid1 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs8 = errors;
+if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
+const err2 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 < 0 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(typeof data0 === "string"){
+if(!pattern0.test(data0)){
+const err4 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+var _valid0 = _errs8 === errors;
+valid1 = _valid0;
+ifClause0 = "else";
+}
+if(!valid1){
+const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema64.additionalProperties.if,parentSchema:schema64.additionalProperties,data:data0};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema64.type,parentSchema:schema64,data};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate42.errors = vErrors;
+return errors === 0;
+}
+
 
 function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
+if(!((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema55,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.lists !== undefined){
+if(!(validate36(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate36(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate36(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+errors = vErrors.length;
+}
+}
+if(data.tools !== undefined){
+if(!(validate42(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate42.errors : vErrors.concat(validate42.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema55.type,parentSchema:schema55,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate35.errors = vErrors;
+return errors === 0;
+}
+
+const schema72 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
+const schema75 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
+const schema76 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
+const pattern35 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
+
+function validate47(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema72,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2080,8 +2915,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern23.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema58.additionalProperties,data:data5};
+if(!pattern35.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema75.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2092,7 +2927,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.additionalProperties.type,parentSchema:schema58.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema75.additionalProperties.type,parentSchema:schema75.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2104,7 +2939,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema58.type,parentSchema:schema58,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema75.type,parentSchema:schema75,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2120,7 +2955,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.additionalProperties.type,parentSchema:schema59.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.additionalProperties.type,parentSchema:schema76.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2132,7 +2967,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema59.type,parentSchema:schema59,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2184,7 +3019,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema55.properties.timeout.type,parentSchema:schema55.properties.timeout,data:data8};
+const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema72.properties.timeout.type,parentSchema:schema72.properties.timeout,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2196,7 +3031,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema55.type,parentSchema:schema55,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema72.type,parentSchema:schema72,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2205,19 +3040,19 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate35.errors = vErrors;
+validate47.errors = vErrors;
 return errors === 0;
 }
 
-const schema61 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
+const schema78 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
 
-function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema61,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema78,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2315,8 +3150,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern23.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema58.additionalProperties,data:data5};
+if(!pattern35.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema75.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2327,7 +3162,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.additionalProperties.type,parentSchema:schema58.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema75.additionalProperties.type,parentSchema:schema75.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2339,7 +3174,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema58.type,parentSchema:schema58,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema75.type,parentSchema:schema75,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2355,7 +3190,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.additionalProperties.type,parentSchema:schema59.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.additionalProperties.type,parentSchema:schema76.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2367,7 +3202,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema59.type,parentSchema:schema59,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2379,7 +3214,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema61.type,parentSchema:schema61,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.type,parentSchema:schema78,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2388,19 +3223,19 @@ vErrors.push(err12);
 }
 errors++;
 }
-validate37.errors = vErrors;
+validate49.errors = vErrors;
 return errors === 0;
 }
 
-const schema66 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
+const schema83 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
 
-function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema66,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema83,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2499,7 +3334,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema66.properties.rename.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema83.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2509,7 +3344,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data5.length < 1){
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema66.properties.rename.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema83.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2520,7 +3355,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema66.properties.rename.additionalProperties.type,parentSchema:schema66.properties.rename.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.properties.rename.additionalProperties.type,parentSchema:schema83.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2532,7 +3367,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema66.properties.rename.type,parentSchema:schema66.properties.rename,data:data4};
+const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.properties.rename.type,parentSchema:schema83.properties.rename,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2548,7 +3383,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.additionalProperties.type,parentSchema:schema59.additionalProperties,data:data7};
+const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema76.additionalProperties.type,parentSchema:schema76.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2560,7 +3395,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema59.type,parentSchema:schema59,data:data6};
+const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema76.type,parentSchema:schema76,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2572,7 +3407,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema66.type,parentSchema:schema66,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.type,parentSchema:schema83,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2581,7 +3416,7 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate39.errors = vErrors;
+validate51.errors = vErrors;
 return errors === 0;
 }
 
@@ -3274,27 +4109,10 @@ vErrors.push(err49);
 }
 errors++;
 }
-if(data.tools !== undefined){
-if(!(validate35(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate37(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate39(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err50 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data};
+if(data.cache !== undefined){
+let data28 = data.cache;
+if((!(data28 && typeof data28 == "object" && !Array.isArray(data28))) && (typeof data28 !== "boolean")){
+const err50 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema30.properties.cache.type},message:"must be object,boolean",schema:schema30.properties.cache.type,parentSchema:schema30.properties.cache,data:data28};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -3303,17 +4121,107 @@ vErrors.push(err50);
 }
 errors++;
 }
+const _errs73 = errors;
+let valid21 = true;
+const _errs74 = errors;
+if(!(data28 && typeof data28 == "object" && !Array.isArray(data28))){
+const err51 = {};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+}
+var _valid1 = _errs74 === errors;
+errors = _errs73;
+if(vErrors !== null){
+if(_errs73){
+vErrors.length = _errs73;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause1;
+if(_valid1){
+const _errs76 = errors;
+if(!(validate35(data28, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
+errors = vErrors.length;
+}
+var _valid1 = _errs76 === errors;
+valid21 = _valid1;
+ifClause1 = "then";
+}
+else {
+const _errs77 = errors;
+if(false !== data28){
+const err52 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema30.properties.cache.else,data:data28};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+var _valid1 = _errs77 === errors;
+valid21 = _valid1;
+ifClause1 = "else";
+}
+if(!valid21){
+const err53 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema30.properties.cache.if,parentSchema:schema30.properties.cache,data:data28};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+if(data.tools !== undefined){
+if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
 validate22.errors = vErrors;
 return errors === 0;
 }
 
-const schema70 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
-const schema71 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
-const pattern26 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
-const pattern27 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const pattern28 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
+const schema87 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema88 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
+const pattern38 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
+const pattern39 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
+const pattern40 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
 
-function validate41(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3351,7 +4259,7 @@ if(data.isolation === undefined){
 data.isolation = "shared";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema70.required,parentSchema:schema70,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema87.required,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3361,7 +4269,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema70.required,parentSchema:schema70,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema87.required,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3371,8 +4279,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema70.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema70,data};
+if(!(func2.call(schema87.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema87,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3385,7 +4293,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema70.properties.type.type,parentSchema:schema70.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema87.properties.type.type,parentSchema:schema87.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3395,7 +4303,7 @@ vErrors.push(err3);
 errors++;
 }
 if("http" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema70.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema87.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3408,8 +4316,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern26.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema70.properties.url,data:data1};
+if(!pattern38.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema87.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3420,7 +4328,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema70.properties.url.type,parentSchema:schema70.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema87.properties.url.type,parentSchema:schema87.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3435,8 +4343,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern27.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema71,data:key1,propertyName:key1};
+if(!pattern39.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema88,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3447,7 +4355,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.type,parentSchema:schema71,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.type,parentSchema:schema88,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3458,7 +4366,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema70.properties.headers.propertyNames,parentSchema:schema70.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema87.properties.headers.propertyNames,parentSchema:schema87.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3471,8 +4379,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern28.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema70.properties.headers.additionalProperties,data:data3};
+if(!pattern40.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema87.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3483,7 +4391,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema70.properties.headers.additionalProperties.type,parentSchema:schema70.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema87.properties.headers.additionalProperties.type,parentSchema:schema87.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3495,7 +4403,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema70.properties.headers.type,parentSchema:schema70.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema87.properties.headers.type,parentSchema:schema87.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3720,27 +4628,10 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.tools !== undefined){
-if(!(validate35(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate37(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate39(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema70.type,parentSchema:schema70,data};
+if(data.cache !== undefined){
+let data15 = data.cache;
+if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema87.properties.cache.type},message:"must be object,boolean",schema:schema87.properties.cache.type,parentSchema:schema87.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -3749,13 +4640,103 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate41.errors = vErrors;
+const _errs43 = errors;
+let valid12 = true;
+const _errs44 = errors;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err32 = {};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+var _valid0 = _errs44 === errors;
+errors = _errs43;
+if(vErrors !== null){
+if(_errs43){
+vErrors.length = _errs43;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs46 = errors;
+if(!(validate35(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs46 === errors;
+valid12 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs47 = errors;
+if(false !== data15){
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema87.properties.cache.else,data:data15};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+var _valid0 = _errs47 === errors;
+valid12 = _valid0;
+ifClause0 = "else";
+}
+if(!valid12){
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema87.properties.cache.if,parentSchema:schema87.properties.cache,data:data15};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+}
+if(data.tools !== undefined){
+if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema87.type,parentSchema:schema87,data};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+validate53.errors = vErrors;
 return errors === 0;
 }
 
-const schema80 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema97 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
 
-function validate48(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate61(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3793,7 +4774,7 @@ if(data.isolation === undefined){
 data.isolation = "shared";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema80.required,parentSchema:schema80,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema97.required,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3803,7 +4784,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema80.required,parentSchema:schema80,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema97.required,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3813,8 +4794,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema80.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema80,data};
+if(!(func2.call(schema97.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3827,7 +4808,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema80.properties.type.type,parentSchema:schema80.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.type.type,parentSchema:schema97.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3837,7 +4818,7 @@ vErrors.push(err3);
 errors++;
 }
 if("sse" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema80.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema97.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3850,8 +4831,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern26.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema80.properties.url,data:data1};
+if(!pattern38.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema97.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3862,7 +4843,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema80.properties.url.type,parentSchema:schema80.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.url.type,parentSchema:schema97.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3877,8 +4858,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern27.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema71,data:key1,propertyName:key1};
+if(!pattern39.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema88,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3889,7 +4870,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.type,parentSchema:schema71,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.type,parentSchema:schema88,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3900,7 +4881,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema80.properties.headers.propertyNames,parentSchema:schema80.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema97.properties.headers.propertyNames,parentSchema:schema97.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3913,8 +4894,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern28.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema80.properties.headers.additionalProperties,data:data3};
+if(!pattern40.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema97.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3925,7 +4906,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema80.properties.headers.additionalProperties.type,parentSchema:schema80.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.headers.additionalProperties.type,parentSchema:schema97.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3937,7 +4918,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema80.properties.headers.type,parentSchema:schema80.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.properties.headers.type,parentSchema:schema97.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4122,7 +5103,7 @@ errors++;
 }
 let data13 = data.era;
 if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema80.properties.era.type,parentSchema:schema80.properties.era,data:data13};
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.era.type,parentSchema:schema97.properties.era,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4132,7 +5113,7 @@ vErrors.push(err27);
 errors++;
 }
 if("legacy" !== data13){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema80.properties.era,data:data13};
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema97.properties.era,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4162,27 +5143,10 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.tools !== undefined){
-if(!(validate35(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate37(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate39(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema80.type,parentSchema:schema80,data};
+if(data.cache !== undefined){
+let data15 = data.cache;
+if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema97.properties.cache.type},message:"must be object,boolean",schema:schema97.properties.cache.type,parentSchema:schema97.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4191,14 +5155,104 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate48.errors = vErrors;
+const _errs42 = errors;
+let valid11 = true;
+const _errs43 = errors;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err32 = {};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+var _valid0 = _errs43 === errors;
+errors = _errs42;
+if(vErrors !== null){
+if(_errs42){
+vErrors.length = _errs42;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs45 = errors;
+if(!(validate35(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs45 === errors;
+valid11 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs46 = errors;
+if(false !== data15){
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema97.properties.cache.else,data:data15};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+var _valid0 = _errs46 === errors;
+valid11 = _valid0;
+ifClause0 = "else";
+}
+if(!valid11){
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema97.properties.cache.if,parentSchema:schema97.properties.cache,data:data15};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+}
+if(data.tools !== undefined){
+if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.type,parentSchema:schema97,data};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+validate61.errors = vErrors;
 return errors === 0;
 }
 
-const schema89 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
-const pattern40 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
+const schema106 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const pattern52 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
 
-function validate55(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -4236,7 +5290,7 @@ if(data.isolation === undefined){
 data.isolation = "shared";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema89.required,parentSchema:schema89,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema106.required,parentSchema:schema106,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4246,7 +5300,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema89.required,parentSchema:schema89,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema106.required,parentSchema:schema106,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4256,8 +5310,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema89.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema89,data};
+if(!(func2.call(schema106.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema106,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4270,7 +5324,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.properties.type.type,parentSchema:schema89.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.properties.type.type,parentSchema:schema106.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4280,7 +5334,7 @@ vErrors.push(err3);
 errors++;
 }
 if("ws" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema89.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema106.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4293,8 +5347,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern40.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema89.properties.url,data:data1};
+if(!pattern52.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema106.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4305,7 +5359,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.properties.url.type,parentSchema:schema89.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.properties.url.type,parentSchema:schema106.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4320,8 +5374,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern27.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema71,data:key1,propertyName:key1};
+if(!pattern39.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema88,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4332,7 +5386,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.type,parentSchema:schema71,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.type,parentSchema:schema88,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4343,7 +5397,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema89.properties.headers.propertyNames,parentSchema:schema89.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema106.properties.headers.propertyNames,parentSchema:schema106.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4356,8 +5410,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern28.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema89.properties.headers.additionalProperties,data:data3};
+if(!pattern40.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema106.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4368,7 +5422,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema89.properties.headers.additionalProperties.type,parentSchema:schema89.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema106.properties.headers.additionalProperties.type,parentSchema:schema106.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4380,7 +5434,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema89.properties.headers.type,parentSchema:schema89.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema106.properties.headers.type,parentSchema:schema106.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4605,27 +5659,10 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.tools !== undefined){
-if(!(validate35(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate37(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate39(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema89.type,parentSchema:schema89,data};
+if(data.cache !== undefined){
+let data15 = data.cache;
+if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema106.properties.cache.type},message:"must be object,boolean",schema:schema106.properties.cache.type,parentSchema:schema106.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4634,7 +5671,97 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate55.errors = vErrors;
+const _errs43 = errors;
+let valid12 = true;
+const _errs44 = errors;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err32 = {};
+if(vErrors === null){
+vErrors = [err32];
+}
+else {
+vErrors.push(err32);
+}
+errors++;
+}
+var _valid0 = _errs44 === errors;
+errors = _errs43;
+if(vErrors !== null){
+if(_errs43){
+vErrors.length = _errs43;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs46 = errors;
+if(!(validate35(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs46 === errors;
+valid12 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs47 = errors;
+if(false !== data15){
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema106.properties.cache.else,data:data15};
+if(vErrors === null){
+vErrors = [err33];
+}
+else {
+vErrors.push(err33);
+}
+errors++;
+}
+var _valid0 = _errs47 === errors;
+valid12 = _valid0;
+ifClause0 = "else";
+}
+if(!valid12){
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema106.properties.cache.if,parentSchema:schema106.properties.cache,data:data15};
+if(vErrors === null){
+vErrors = [err34];
+}
+else {
+vErrors.push(err34);
+}
+errors++;
+}
+}
+if(data.tools !== undefined){
+if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema106.type,parentSchema:schema106,data};
+if(vErrors === null){
+vErrors = [err35];
+}
+else {
+vErrors.push(err35);
+}
+errors++;
+}
+validate69.errors = vErrors;
 return errors === 0;
 }
 
@@ -4662,20 +5789,20 @@ errors = vErrors.length;
 }
 }
 else if(tag0 === "http"){
-if(!(validate41(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate41.errors : vErrors.concat(validate41.errors);
+if(!(validate53(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "sse"){
-if(!(validate48(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate48.errors : vErrors.concat(validate48.errors);
+if(!(validate61(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate61.errors : vErrors.concat(validate61.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "ws"){
-if(!(validate55(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
+if(!(validate69(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
 errors = vErrors.length;
 }
 }
@@ -4715,9 +5842,9 @@ validate21.errors = vErrors;
 return errors === 0;
 }
 
-const schema99 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
+const schema116 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
 
-function validate67(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -4725,7 +5852,7 @@ if(data.header === undefined){
 data.header = "X-Session-ID";
 }
 if(data.upstreams === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema99.required,parentSchema:schema99,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema116.required,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4736,7 +5863,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "header") || (key0 === "upstreams"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema99,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4748,8 +5875,8 @@ errors++;
 }
 let data0 = data.header;
 if(typeof data0 === "string"){
-if(!pattern27.test(data0)){
-const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema71,data:data0};
+if(!pattern39.test(data0)){
+const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema88,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4760,7 +5887,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.type,parentSchema:schema71,data:data0};
+const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema88.type,parentSchema:schema88,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4773,7 +5900,7 @@ if(data.upstreams !== undefined){
 let data1 = data.upstreams;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema99.properties.upstreams,data:data1};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema116.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4786,7 +5913,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema99.properties.upstreams.items.type,parentSchema:schema99.properties.upstreams.items,data:data2};
+const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema116.properties.upstreams.items.type,parentSchema:schema116.properties.upstreams.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4798,7 +5925,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema99.properties.upstreams.type,parentSchema:schema99.properties.upstreams,data:data1};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema116.properties.upstreams.type,parentSchema:schema116.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4810,7 +5937,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema99.type,parentSchema:schema99,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema116.type,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4819,22 +5946,34 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate67.errors = vErrors;
+validate82.errors = vErrors;
 return errors === 0;
 }
 
-const schema101 = {"description":"How long answers are kept.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept when the server does not announce changes.","$ref":"#/$defs/duration","default":"5m","examples":["1h"]}},"examples":[{"lists":"5m"}]};
+const schema118 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
 
-function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.lists === undefined){
 data.lists = "5m";
 }
+if(data.negative === undefined){
+data.negative = "2s";
+}
+if(data.maxEntries === undefined){
+data.maxEntries = 10000;
+}
+if(data.maxBytes === undefined){
+data.maxBytes = "64MiB";
+}
+if(data.meta === undefined){
+data.meta = false;
+}
 for(const key0 in data){
-if(!(key0 === "lists")){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema101,data};
+if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4844,9 +5983,31 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.lists;
-if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/lists",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+if(!(validate36(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+errors = vErrors.length;
+}
+if(data.resources !== undefined){
+if(!(validate36(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate36(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+errors = vErrors.length;
+}
+}
+if(data.tools !== undefined){
+if(!(validate42(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate42.errors : vErrors.concat(validate42.errors);
+errors = vErrors.length;
+}
+}
+let data4 = data.negative;
+if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
+const err1 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4855,9 +6016,9 @@ vErrors.push(err1);
 }
 errors++;
 }
-if((typeof data0 == "number") && (isFinite(data0))){
-if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/lists",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 0 || isNaN(data4)){
+const err2 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4867,9 +6028,9 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(typeof data0 === "string"){
-if(!pattern0.test(data0)){
-const err3 = {instancePath:instancePath+"/lists",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+if(typeof data4 === "string"){
+if(!pattern0.test(data4)){
+const err3 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4879,9 +6040,9 @@ vErrors.push(err3);
 errors++;
 }
 }
-}
-else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema101.type,parentSchema:schema101,data};
+let data5 = data.maxEntries;
+if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
+const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema118.properties.maxEntries.type,parentSchema:schema118.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4890,21 +6051,100 @@ vErrors.push(err4);
 }
 errors++;
 }
-validate69.errors = vErrors;
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 > 10000000 || isNaN(data5)){
+const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema118.properties.maxEntries,data:data5};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data5 < 1 || isNaN(data5)){
+const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema118.properties.maxEntries,data:data5};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data6 = data.maxBytes;
+if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
+const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema25.type},message:"must be string,integer",schema:schema25.type,parentSchema:schema25,data:data6};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 < 0 || isNaN(data6)){
+const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema25,data:data6};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(typeof data6 === "string"){
+if(!pattern8.test(data6)){
+const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema25,data:data6};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+let data7 = data.meta;
+if(typeof data7 !== "boolean"){
+const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema118.properties.meta.type,parentSchema:schema118.properties.meta,data:data7};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+else {
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema118.type,parentSchema:schema118,data};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+validate84.errors = vErrors;
 return errors === 0;
 }
 
-const schema103 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
-const schema104 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
-const schema105 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
+const schema121 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
+const schema122 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
+const schema123 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
 
-function validate72(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate91(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema104,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema122,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4917,7 +6157,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema105.type},message:"must be string,array",schema:schema105.type,parentSchema:schema105,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema123.type},message:"must be string,array",schema:schema123.type,parentSchema:schema123,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4928,7 +6168,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4940,7 +6180,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema105,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema123,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4954,7 +6194,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4965,7 +6205,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema105.items.type,parentSchema:schema105.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.items.type,parentSchema:schema123.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4980,7 +6220,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema105.type},message:"must be string,array",schema:schema105.type,parentSchema:schema105,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema123.type},message:"must be string,array",schema:schema123.type,parentSchema:schema123,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4991,7 +6231,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5003,7 +6243,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema105,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema123,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5017,7 +6257,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5028,7 +6268,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema105.items.type,parentSchema:schema105.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.items.type,parentSchema:schema123.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5043,7 +6283,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema105.type},message:"must be string,array",schema:schema105.type,parentSchema:schema105,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema123.type},message:"must be string,array",schema:schema123.type,parentSchema:schema123,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5054,7 +6294,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5066,7 +6306,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema105,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema123,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5080,7 +6320,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5091,7 +6331,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema105.items.type,parentSchema:schema105.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.items.type,parentSchema:schema123.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5106,7 +6346,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema105.type},message:"must be string,array",schema:schema105.type,parentSchema:schema105,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema123.type},message:"must be string,array",schema:schema123.type,parentSchema:schema123,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5117,7 +6357,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5129,7 +6369,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema105,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema123,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5143,7 +6383,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5154,7 +6394,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema105.items.type,parentSchema:schema105.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.items.type,parentSchema:schema123.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5169,7 +6409,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema105.type},message:"must be string,array",schema:schema105.type,parentSchema:schema105,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema123.type},message:"must be string,array",schema:schema123.type,parentSchema:schema123,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5180,7 +6420,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5192,7 +6432,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema105,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema123,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -5206,7 +6446,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -5217,7 +6457,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema105.items.type,parentSchema:schema105.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.items.type,parentSchema:schema123.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -5232,7 +6472,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema105.type},message:"must be string,array",schema:schema105.type,parentSchema:schema105,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema123.type},message:"must be string,array",schema:schema123.type,parentSchema:schema123,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5243,7 +6483,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -5255,7 +6495,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema105,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema123,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -5269,7 +6509,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema105.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema123.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5280,7 +6520,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema105.items.type,parentSchema:schema105.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema123.items.type,parentSchema:schema123.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5294,7 +6534,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema104.type,parentSchema:schema104,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema122.type,parentSchema:schema122,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5303,12 +6543,12 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate72.errors = vErrors;
+validate91.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate90(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -5317,7 +6557,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema103.oneOf[0].required,parentSchema:schema103.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema121.oneOf[0].required,parentSchema:schema121.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5335,7 +6575,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema103.oneOf[1].required,parentSchema:schema103.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema121.oneOf[1].required,parentSchema:schema121.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5357,7 +6597,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema103.oneOf,parentSchema:schema103,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema121.oneOf,parentSchema:schema121,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5383,7 +6623,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema103,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema121,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5393,14 +6633,14 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(!(validate72(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
-vErrors = vErrors === null ? validate72.errors : vErrors.concat(validate72.errors);
+if(!(validate91(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
+vErrors = vErrors === null ? validate91.errors : vErrors.concat(validate91.errors);
 errors = vErrors.length;
 }
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema103.properties.to.type,parentSchema:schema103.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.to.type,parentSchema:schema121.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5414,7 +6654,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema103.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema121.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5425,7 +6665,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema103.properties.deny.type,parentSchema:schema103.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema121.properties.deny.type,parentSchema:schema121.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5437,7 +6677,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema103.type,parentSchema:schema103,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema121.type,parentSchema:schema121,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5446,19 +6686,19 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate71.errors = vErrors;
+validate90.errors = vErrors;
 return errors === 0;
 }
 
-const schema111 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
+const schema129 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
 
-function validate75(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema111,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5469,26 +6709,26 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate37(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate37(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
 errors = vErrors.length;
 }
 }
 if(data.resources !== undefined){
-if(!(validate39(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
+if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema111.type,parentSchema:schema111,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema129.type,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5497,13 +6737,13 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate75.errors = vErrors;
+validate94.errors = vErrors;
 return errors === 0;
 }
 
-const schema113 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
+const schema131 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
 
-function validate80(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -5514,7 +6754,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema113.required,parentSchema:schema113,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema131.required,parentSchema:schema131,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5525,7 +6765,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema113,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema131,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5539,7 +6779,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema113.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema131.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5550,7 +6790,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema113.properties.use.type,parentSchema:schema113.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema131.properties.use.type,parentSchema:schema131.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5562,7 +6802,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.properties.options.type,parentSchema:schema113.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.properties.options.type,parentSchema:schema131.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5584,7 +6824,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema113.type,parentSchema:schema113,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema131.type,parentSchema:schema131,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5593,7 +6833,7 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate80.errors = vErrors;
+validate99.errors = vErrors;
 return errors === 0;
 }
 
@@ -6010,8 +7250,8 @@ vErrors.push(err28);
 errors++;
 }
 if(data.sessionHeaders !== undefined){
-if(!(validate67(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
-vErrors = vErrors === null ? validate67.errors : vErrors.concat(validate67.errors);
+if(!(validate82(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
+vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
 errors = vErrors.length;
 }
 }
@@ -6052,8 +7292,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs50 = errors;
-if(!(validate69(data18, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
+if(!(validate84(data18, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs50 === errors;
@@ -6091,8 +7331,8 @@ let data19 = data.routes;
 if(Array.isArray(data19)){
 const len1 = data19.length;
 for(let i1=0; i1<len1; i1++){
-if(!(validate71(data19[i1], {instancePath:instancePath+"/routes/" + i1,parentData:data19,parentDataProperty:i1,rootData}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+if(!(validate90(data19[i1], {instancePath:instancePath+"/routes/" + i1,parentData:data19,parentDataProperty:i1,rootData}))){
+vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
 errors = vErrors.length;
 }
 }
@@ -6109,8 +7349,8 @@ errors++;
 }
 }
 if(data.filters !== undefined){
-if(!(validate75(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
-vErrors = vErrors === null ? validate75.errors : vErrors.concat(validate75.errors);
+if(!(validate94(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
+vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
 errors = vErrors.length;
 }
 }
@@ -6153,8 +7393,8 @@ errors++;
 }
 }
 for(const key8 in data22){
-if(!(validate80(data22[key8], {instancePath:instancePath+"/plugins/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data22,parentDataProperty:key8,rootData}))){
-vErrors = vErrors === null ? validate80.errors : vErrors.concat(validate80.errors);
+if(!(validate99(data22[key8], {instancePath:instancePath+"/plugins/" + key8.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data22,parentDataProperty:key8,rootData}))){
+vErrors = vErrors === null ? validate99.errors : vErrors.concat(validate99.errors);
 errors = vErrors.length;
 }
 }
