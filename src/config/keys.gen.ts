@@ -78,6 +78,7 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
 export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/cache',
   '/cache/meta',
+  '/control/enabled',
   '/listeners/*/exposeWithoutAuth',
   '/listeners/*/sse',
   '/listeners/*/ws',
