@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { LoadedConfig } from './config/index.ts'
 import { RoadGate } from './core/gate.ts'
+import { liveOf } from './core/kept-upstream.ts'
 import type { Listener } from './core/ports.ts'
 import { Parking } from './core/parking.ts'
 import { TaskStore } from './core/tasks/task-store.ts'
@@ -18,13 +19,14 @@ import type {
   UpstreamHandle,
 } from './gateway-api.ts'
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
-import { Generations, loadedFrom, wanted, type Life } from './generations.ts'
+import { Generations, loadedFrom, startAll, type Life } from './generations.ts'
 import { handleOf, inspect } from './inspect.ts'
 import { Listeners } from './listeners.ts'
 import { LogFeed } from './log-feed.ts'
 import { SlotTable } from './plugin-host/slots.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
 import { connect } from './transport/in-process.ts'
+import { BoundedRoom } from './transport/process-room.ts'
 import { InProcessTransport } from './transport/in-process-transport.ts'
 import { systemClock } from './util/clock.ts'
 import { createLog } from './util/log.ts'
@@ -56,6 +58,8 @@ export async function createGateway(
   const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
   const events = new Events(log)
   const live: { generations?: Generations } = {}
+  const { max, starting } = loaded.config.processes
+  const room = new BoundedRoom(max, starting)
   const around: Surroundings = {
     log,
     clock: systemClock,
@@ -63,6 +67,7 @@ export async function createGateway(
     seal: new Seal(),
     parking: new Parking(),
     tasks: new TaskStore(),
+    room,
     environment: options.environment ?? {},
     plugins: options.plugins ?? [],
     upstreamSays: (name, notification, upstream) => live.generations?.says(name, notification, upstream),
@@ -172,7 +177,7 @@ export class Gateway {
 
   /** Resolves when every upstream has had its first attempt, well or badly. */
   async settled(): Promise<void> {
-    await Promise.all(wanted(this.generation).map(upstream => upstream.start()))
+    await startAll(this.generation)
   }
 
   /** Starts the upstreams without opening a listener: for tools that only look. */
@@ -180,7 +185,7 @@ export class Gateway {
     if (this.#life.isStarted) return
     this.#life.isStarted = true
     this.#startedAt = Date.now()
-    for (const { upstream } of this.generation.graph.upstreams.values()) void upstream.start()
+    void startAll(this.generation)
   }
 
   /** Resolves when the client of every stdio listener has gone away; never when another kind of listener is open. */
@@ -213,7 +218,7 @@ export class Gateway {
   }
 
   #followLogs(): void {
-    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) => upstream)
+    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) => liveOf(upstream))
     this.#logs.over(upstreams)
   }
 

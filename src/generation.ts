@@ -6,11 +6,13 @@ import type {
   Clock,
   Log,
   Notification,
+  ProcessRoom,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
   UpstreamState,
 } from './core/ports.ts'
+import { KeptUpstream, liveOf } from './core/kept-upstream.ts'
 import type { Parking } from './core/parking.ts'
 import type { Seal } from './core/seal.ts'
 import type { TaskStore } from './core/tasks/task-store.ts'
@@ -29,6 +31,8 @@ export interface Surroundings {
   readonly seal: Seal
   readonly parking: Parking
   readonly tasks: TaskStore
+  /** Bounds on processes, which a reload may change. */
+  readonly room: ProcessRoom & { resize(max: number, starting: number): void }
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
   /** What an upstream says or becomes goes to the generations that it is a part of; it is known once it is made. */
@@ -57,7 +61,7 @@ export async function buildGeneration(
     ...given,
   ])
   const hooks = await install(plugins, { config, log: around.log, clock: around.clock, slots: around.slots })
-  const upstreams = createUpstreams(loaded, hooks, around, before)
+  const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
   const graph = new Graph({
     config,
@@ -75,23 +79,39 @@ export async function buildGeneration(
 
 function createUpstreams(
   loaded: LoadedConfig,
+  plugins: readonly Chosen[],
   hooks: Hooks,
   around: Surroundings,
   before?: Generation,
 ): Map<string, Upstream> {
   const upstreams = new Map<string, Upstream>()
+  const isForOthers = keysOfOthers(plugins)
   for (const [name, spec] of Object.entries(loaded.config.upstreams)) {
     if (!spec.enabled) continue
-    const kept = before?.graph.upstreams.get(name)?.upstream
+    const kept =
+      before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
     const isSame =
-      kept !== undefined && isDeepEqual(kept.spec, spec) && before?.loaded.directory === loaded.directory
-    upstreams.set(name, isSame ? kept : createUpstream(name, spec, loaded, hooks, around))
+      kept !== undefined && fingerprint(kept.spec, isForOthers) === fingerprint(spec, isForOthers)
+    upstreams.set(name, isSame ? under(spec, kept) : createUpstream(name, spec, loaded, hooks, around))
   }
   return upstreams
 }
 
-function isDeepEqual(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b)
+/** The keys that an upstream itself does not read: those of the core, and those that plugins claim. */
+function keysOfOthers(plugins: readonly Chosen[]): ReadonlySet<string> {
+  const claims = [...builtins, ...plugins.map(({ plugin }) => plugin)].map(plugin => plugin.claims)
+  return new Set([...KEYS_OF_CORE, ...claims.flatMap(claim => claim?.upstream ?? [])])
+}
+
+const KEYS_OF_CORE = ['prefix', 'enabled', 'onFailure', 'start']
+
+function fingerprint(spec: UpstreamConfig, without: ReadonlySet<string>): string {
+  return JSON.stringify(Object.entries(spec).filter(([key]) => !without.has(key)))
+}
+
+/** The same server, for a generation that may say something else of it. */
+function under(spec: UpstreamConfig, kept: Upstream): Upstream {
+  return JSON.stringify(kept.spec) === JSON.stringify(spec) ? kept : new KeptUpstream(liveOf(kept), spec)
 }
 
 function createUpstream(
@@ -109,6 +129,7 @@ function createUpstream(
     directory: loaded.directory,
     gateway: ownPackage(),
     environment: around.environment,
+    room: around.room,
     notify: notification => around.upstreamSays(name, notification, made),
     ask: (ask, exchange) =>
       exchange === undefined

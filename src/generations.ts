@@ -1,6 +1,7 @@
 import { parseConfig, type LoadedConfig } from './config/index.ts'
 import { tellDifferences } from './core/list-differences.ts'
 import type { RoadGate } from './core/gate.ts'
+import { liveOf } from './core/kept-upstream.ts'
 import type { Notification, Upstream, UpstreamState } from './core/ports.ts'
 import { gatewayError, reasonOf } from './errors.ts'
 import type { ConfigChanges } from './gateway-api.ts'
@@ -98,6 +99,8 @@ export class Generations {
       await this.#orEnd(this.#drained)
       const listening = await this.#prepare(next)
       this.#current = next
+      const { max, starting } = next.loaded.config.processes
+      around.room.resize(max, starting)
       gate.swap(next.graph)
       this.#drained = this.#drain(before, next, listening).catch((error: unknown) =>
         around.log.error('an old generation did not end well', { reason: reasonOf(error) }),
@@ -121,12 +124,11 @@ export class Generations {
     this.#refuseAtTheEnd()
     if (!life.isStarted) return undefined
     const { lists, shutdown } = next.graph.config
-    const starts = wanted(next).map(upstream => upstream.start())
     let takeBack = (): void => undefined
     const grace = new Promise<void>(resolve => {
       takeBack = around.clock.after(parseDuration(lists.grace), resolve)
     })
-    await this.#orEnd(Promise.race([Promise.all(starts), grace])).finally(takeBack)
+    await this.#orEnd(Promise.race([startAll(next), grace])).finally(takeBack)
     this.#refuseAtTheEnd()
     await next.graph.hooks.runner('ready')?.()
     const plan = { loaded: next.loaded, hooks: next.graph.hooks }
@@ -181,11 +183,16 @@ export class Generations {
   }
 }
 
-/** The upstreams that nobody has stopped by name. */
-export function wanted({ graph }: Generation): Upstream[] {
-  return [...graph.upstreams.values()]
-    .map(({ upstream }) => upstream)
-    .filter(({ state }) => state !== 'stopped')
+/** Starts what starts with the gateway, unless somebody has stopped it by name. Resolves when each had its first attempt. */
+export async function startAll({ graph }: Generation): Promise<void> {
+  const all = [...graph.upstreams.values()].map(({ upstream }) => upstream)
+  await Promise.all(all.filter(startsItself).map(upstream => upstream.start()))
+}
+
+function startsItself({ state, spec, server }: Upstream): boolean {
+  if (state === 'stopped' || spec.start === 'lazy') return false
+  // One that rests is known already, and rests on.
+  return state !== 'idle' || spec.start === 'eager' || server === undefined
 }
 
 /** What each generation tells its own listens; all else has one place to go. */
@@ -195,7 +202,8 @@ function isNews(method: string): boolean {
 
 /** One that is not quite made yet belongs to nobody. */
 function holds({ graph }: Generation, name: string, upstream: Upstream | undefined): boolean {
-  return upstream !== undefined && graph.upstreams.get(name)?.upstream === upstream
+  const own = graph.upstreams.get(name)?.upstream
+  return upstream !== undefined && own !== undefined && liveOf(own) === upstream
 }
 
 /** A loaded file as it is; a plain object checked like one. */
@@ -211,7 +219,7 @@ function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {
 }
 
 async function stopAllBut(generation: Generation, kept: Generation): Promise<void> {
-  const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => upstream))
-  const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(upstream))
+  const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => liveOf(upstream)))
+  const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(liveOf(upstream)))
   await Promise.all(gone.map(({ upstream }) => upstream.stop()))
 }

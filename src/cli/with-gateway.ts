@@ -31,7 +31,7 @@ export async function withGateway<T>(
 /** One line on stderr for each upstream that is not there. */
 export function sayWhatIsMissing(upstreams: readonly UpstreamStatus[], { err }: Terminal): void {
   for (const { name, state, problem } of upstreams) {
-    if (state === 'ready') continue
+    if (state === 'ready' || state === 'idle') continue
     err.line(
       `${err.paint('yellow', 'warning')} upstream "${name}" is ${state}${problem === undefined ? '' : `: ${problem}`}`,
     )

@@ -46,6 +46,7 @@ export interface Config {
   readonly lists: ListsConfig
   readonly shutdown: ShutdownConfig
   readonly control: ControlConfig
+  readonly processes: ProcessesConfig
   /**
    * Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.
    */
@@ -147,6 +148,19 @@ export interface ControlConfig {
    * Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.
    */
   readonly socket?: string
+}
+/**
+ * Bounds on the processes of all `stdio` upstreams together.
+ */
+export interface ProcessesConfig {
+  /**
+   * Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.
+   */
+  readonly max: number
+  /**
+   * How many may be starting at a time; more wait for their turn.
+   */
+  readonly starting: number
 }
 /**
  * Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.
@@ -273,9 +287,13 @@ export interface StdioUpstreamConfig {
    */
   readonly inheritEnv: readonly string[]
   /**
-   * Working directory, relative to the configuration file.
+   * Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.
    */
   readonly cwd: string
+  /**
+   * With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.
+   */
+  readonly projects?: readonly string[]
   readonly ceilings?: CeilingsConfig
   /**
    * Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.
@@ -326,6 +344,23 @@ export interface StdioUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  /**
+   * When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).
+   */
+  readonly start: 'auto' | 'lazy' | 'eager'
+  /**
+   * After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.
+   */
+  readonly idle?: string | number
+  /**
+   * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
+   */
+  readonly maxLifetime?: string | number
+  readonly pool?: PoolConfig
+  /**
+   * How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.
+   */
+  readonly replicas: number
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -517,6 +552,19 @@ export interface CacheToolConfig {
   readonly purges?: readonly string[]
 }
 /**
+ * Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.
+ */
+export interface PoolConfig {
+  /**
+   * Processes that are started ahead and wait for their owner.
+   */
+  readonly min: number
+  /**
+   * Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.
+   */
+  readonly max: number
+}
+/**
  * What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.
  */
 export interface ToolFilterConfig {
@@ -663,6 +711,18 @@ export interface HttpUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  /**
+   * When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).
+   */
+  readonly start: 'auto' | 'lazy' | 'eager'
+  /**
+   * After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.
+   */
+  readonly idle?: string | number
+  /**
+   * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
+   */
+  readonly maxLifetime?: string | number
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -730,6 +790,18 @@ export interface SseUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  /**
+   * When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).
+   */
+  readonly start: 'auto' | 'lazy' | 'eager'
+  /**
+   * After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.
+   */
+  readonly idle?: string | number
+  /**
+   * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
+   */
+  readonly maxLifetime?: string | number
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -797,6 +869,18 @@ export interface WsUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  /**
+   * When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).
+   */
+  readonly start: 'auto' | 'lazy' | 'eager'
+  /**
+   * After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.
+   */
+  readonly idle?: string | number
+  /**
+   * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
+   */
+  readonly maxLifetime?: string | number
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig

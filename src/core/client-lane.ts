@@ -4,6 +4,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import { isLoud } from '../protocol/era/modern.ts'
 import { KINDS, LISTS, kindsChangedBy } from '../protocol/methods.ts'
 import type { Graph } from './graph.ts'
+import { liveOf } from './kept-upstream.ts'
 import { askOwner, type ResourceOwner } from './resource-owner.ts'
 import type { Exchange, Notification, Session, UpstreamState } from './ports.ts'
 
@@ -138,7 +139,8 @@ export class ClientLane {
       if (sessions[0] === undefined || node === undefined) continue
       this.#held.set(uri, { owner, holders: new Set(sessions) })
       // Another server under the same name knows nothing of what the one before was asked.
-      const isSame = before.#graph.upstreams.get(owner.upstream)?.upstream === node.upstream
+      const old = before.#graph.upstreams.get(owner.upstream)?.upstream
+      const isSame = old !== undefined && liveOf(old) === liveOf(node.upstream)
       if (!isSame)
         void askOwner('resources/subscribe', owner, this.#graph, sessions[0]).catch(() => undefined)
     }

@@ -3,6 +3,7 @@ import type { HookTaps } from '../hooks/kinds.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
+import { isUp } from './up.ts'
 import { travel } from './pipeline.ts'
 import type {
   Answer,
@@ -137,8 +138,8 @@ export class RoadGate implements Gate {
     for (const { name, state, problem } of nodes) {
       upstreams[name] = problem === undefined ? { state } : { state, problem }
     }
-    const someReady = nodes.length === 0 || nodes.some(({ state }) => state === 'ready')
-    const allRequired = nodes.every(({ spec, state }) => spec.onFailure !== 'fail' || state === 'ready')
+    const someReady = nodes.length === 0 || nodes.some(isUp)
+    const allRequired = nodes.every(node => node.spec.onFailure !== 'fail' || isUp(node))
     return { ready: this.#isOpen && someReady && allRequired, upstreams }
   }
 }

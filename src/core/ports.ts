@@ -153,7 +153,7 @@ export interface Call {
 /** Calls an upstream. Never rejects for what the upstream said; rejects with a GatewayError when it could not be asked. */
 export type Dispatch = (call: Call) => Promise<Answer>
 
-/** `idle` not started · `starting` · `ready` · `failed` waiting for its next try · `stopped` for good. */
+/** `idle` not started, or ended for want of calls; the next one starts it · `starting` · `ready` · `failed` waiting for its next try · `stopped` for good. */
 export type UpstreamState = 'idle' | 'starting' | 'ready' | 'failed' | 'stopped'
 
 /** What a server said of itself in its handshake, in neutral form. */
@@ -196,7 +196,7 @@ export interface UpstreamStatus {
   readonly dropped?: Readonly<Record<string, number>>
   /** What is wrong with it although it works: over 1,000 lines or 1 MiB within 10 s that are no messages. */
   readonly degraded?: string
-  /** What is known of its processes or connections and its load; absent where nothing runs. */
+  /** What is known of its processes or connections and its load; absent where that is not known. */
   readonly runtime?: UpstreamRuntime
   /** How many things of each kind it offers, once listed. */
   readonly offers?: Readonly<Partial<Record<Kind, number>>>
@@ -250,6 +250,37 @@ export interface Upstream {
   stop(): Promise<void>
 }
 
+/** The right to run one process, from before it starts. Both may be said more than once. */
+export interface ProcessPermit {
+  /** It is up, or never will be: the next may start. */
+  started(): void
+  /** It has ended. */
+  ended(): void
+}
+
+/** Processes that can be ended to make room for others. */
+export interface YieldingProcesses {
+  /** Since when one of them has had nothing to do, by the clock; undefined while there is none. */
+  readonly idleSince: number | undefined
+  /** Ends that one. */
+  yield(): void
+}
+
+/** A place in the queue of those who want to start a process. */
+export interface ProcessTurn {
+  /** Rejects when there is no room, and none can be made. */
+  readonly permit: Promise<ProcessPermit>
+  /** Waits no longer: `permit` rejects, unless it was given already. */
+  leave(): void
+}
+
+/** How many processes the upstreams of a gateway may start at a time, and have. */
+export interface ProcessRoom {
+  enter(): ProcessTurn
+  /** Names what may be ended when there is no room; returns the way to take it back. */
+  offer(from: YieldingProcesses): () => void
+}
+
 /** What the core offers to an upstream. */
 export interface UpstreamContext {
   readonly name: string
@@ -260,6 +291,8 @@ export interface UpstreamContext {
   readonly gateway: { readonly name: string; readonly version: string }
   /** Variables of the gateway's own environment that a child may inherit by allow-list. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Shared by all upstreams that are processes; absent where nothing bounds them. */
+  readonly room?: ProcessRoom
   /** A notification that belongs to no request. */
   notify(notification: Notification): void
   /** A legacy server's own request; `exchange` is the call it came with, where that is known. */

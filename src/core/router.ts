@@ -6,6 +6,7 @@ import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import { entryOf, type CatalogEntry } from './catalog-entry.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import type { Call, Exchange, Route, Session } from './ports.ts'
+import { isUp } from './up.ts'
 import { matchesTemplate } from './uri-template.ts'
 
 type Found = Route | { readonly error: RpcError }
@@ -137,7 +138,7 @@ export class Router {
   /** A name whose prefix belongs to an upstream that is down goes there, so that the caller learns why. */
   #downOwner(kind: Kind, name: string): string | undefined {
     const node = this.#prefixed(kind, name)
-    return node !== undefined && node.upstream.state !== 'ready' ? node.upstream.name : undefined
+    return node === undefined || isUp(node.upstream) ? undefined : node.upstream.name
   }
 
   /** The same for one that is too slow to list: it may have the thing, and says so itself. */

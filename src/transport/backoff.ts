@@ -12,10 +12,10 @@ export class Backoff {
     this.#random = random
   }
 
-  /** Milliseconds to wait before the next try. */
+  /** Milliseconds to wait before the next try: half to all of 500 ms, 1 s, 2 s, … 30 s. */
   next(): number {
-    const pause = FIRST_MS * 2 ** Math.min(this.#tries++, 16)
-    return Math.min(LONGEST_MS, Math.round(pause * (0.8 + 0.4 * this.#random())))
+    const longest = Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(this.#tries++, 16))
+    return Math.round(longest * (0.5 + 0.5 * this.#random()))
   }
 
   reset(): void {

@@ -121,6 +121,8 @@ export class Reply implements Dispatcher.DispatchHandler {
         upstream,
         why: `it has forgotten our session (HTTP ${status})`,
         sessionLost: true,
+        // Refused at the door; what was taken up again had been let in once.
+        unheard: status === 404 && this.#position.eventId === undefined,
       })
       return events.failed(this.#pending, error)
     }

@@ -28,10 +28,10 @@ export class StdioWire implements Wire {
   readonly #upstream: string
   #process: ServerProcess | undefined
 
-  constructor(spec: StdioUpstreamConfig, around: StdioAround, events: WireEvents) {
+  constructor(spec: StdioUpstreamConfig, around: StdioAround, events: WireEvents, cwd?: string) {
     this.#upstream = around.context.name
     try {
-      this.#process = startProcess(spec, around, events)
+      this.#process = startProcess({ spec, around, events, cwd })
     } catch (error) {
       // The link that owns us is not complete yet.
       process.nextTick(() =>
@@ -82,10 +82,18 @@ export class StdioWire implements Wire {
   }
 }
 
-function startProcess(spec: StdioUpstreamConfig, around: StdioAround, events: WireEvents): ServerProcess {
+interface Start {
+  readonly spec: StdioUpstreamConfig
+  readonly around: StdioAround
+  readonly events: WireEvents
+  /** Where a client works; undefined for what the configuration says. */
+  readonly cwd: string | undefined
+}
+
+function startProcess({ spec, around, events, ...given }: Start): ServerProcess {
   const { context, table, conceal, recent } = around
   const { directory, environment, clock } = context
-  const cwd = path.resolve(directory, spec.cwd)
+  const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
   const env = environmentOf(spec, context)
   const launch = launchOf(spec, { directory, cwd, env, outside: environment })
   const mark = table.prepare(directory, context.name, environment)

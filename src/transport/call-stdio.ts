@@ -22,7 +22,11 @@ export const callStdio = definePlugin<undefined>({
       if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, conceal, recent: logs }
-      const upstream = new McpUpstream(spec, context, events => new StdioWire(spec, around, events))
+      const upstream = new McpUpstream(
+        spec,
+        context,
+        (events, cwd) => new StdioWire(spec, around, events, cwd),
+      )
       return Object.assign(upstream, { logs })
     })
     hooks.ready.tap(() => {

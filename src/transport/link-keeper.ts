@@ -1,7 +1,7 @@
-import type { Call, Clock, Log, UpstreamState } from '../core/ports.ts'
+import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../core/ports.ts'
 import { gatewayError, GatewayError, reasonOf } from '../errors.ts'
-import { Backoff, HEALTHY_MS } from './backoff.ts'
 import type { Link } from './link.ts'
+import { Restarts } from './restarts.ts'
 import { visible } from './visible.ts'
 
 /** What a keeper needs from its upstream. */
@@ -10,8 +10,14 @@ export interface KeeperHost {
   readonly log: Log
   readonly clock: Clock
   readonly startupMs: number
+  /** How long one link is kept; undefined for ever. */
+  readonly lifetimeMs?: number | undefined
+  /** Whether each start costs a process. */
+  readonly isProcess: boolean
   /** Whether it is started again by itself; if not, by the next who needs it. */
-  readonly retries: boolean
+  retries(): boolean
+  /** Asks for the right to start; undefined where nothing bounds that. */
+  enter(): ProcessTurn | undefined
   /** Opens a link and shakes hands; `open` must be given every link as soon as it is made. */
   connect(own: (make: () => Link) => Link): Promise<Link>
   changed(state: UpstreamState, link: Link | undefined): void
@@ -19,14 +25,18 @@ export interface KeeperHost {
 
 /** Link replaced at once, without a pause, at most once in this time. */
 const REPLACE_MS = 1000
+/** After this long a link that could not be renewed is tried again. */
+const RENEW_AGAIN_MS = 60_000
 
 /** Keeps one link to a server alive: starts it, notices its end, and tries again with growing pauses. */
 export class LinkKeeper {
   state: UpstreamState = 'idle'
   problem: string | undefined = undefined
   link: Link | undefined = undefined
+  /** How often it was started again, but for waking from idleness. */
+  restarts = 0
   readonly #host: KeeperHost
-  readonly #backoff: Backoff
+  readonly #restarts: Restarts
   #opening: Link | undefined
   #starting: Promise<void> | undefined
   #failure: GatewayError | undefined
@@ -34,16 +44,20 @@ export class LinkKeeper {
   #readyAt = 0
   #replacedAt = -Infinity
   #takeBackRetry: (() => void) | undefined
+  #takeBackRenewal: (() => void) | undefined
+  #turn: ProcessTurn | undefined
   /** Links on their way out; a stop waits for them. */
   readonly #leaving = new Map<Link, Promise<void>>()
+  readonly #permits = new Map<Link, ProcessPermit>()
 
-  constructor(host: KeeperHost, backoff = new Backoff()) {
+  constructor(host: KeeperHost, restarts = new Restarts(host.isProcess)) {
     this.#host = host
-    this.#backoff = backoff
+    this.#restarts = restarts
   }
 
   /** Resolves when the first attempt has ended, well or badly. What was stopped starts again. */
   start(): Promise<void> {
+    if (this.state === 'stopped') this.#restarts.reset()
     if (this.state === 'idle' || this.state === 'stopped') return this.#attempt()
     return this.#starting ?? Promise.resolve()
   }
@@ -52,8 +66,10 @@ export class LinkKeeper {
     if (this.state === 'stopped') return
     const links = [this.#opening, this.link, ...this.#leaving.keys()]
     this.#takeBackRetry?.()
+    this.#takeBackRenewal?.()
     this.link = undefined
     this.#become('stopped', undefined)
+    this.#turn?.leave()
     for (const link of links) this.#close(link, 'the gateway has stopped it')
     await this.#starting
     await Promise.all(this.#leaving.values())
@@ -61,9 +77,20 @@ export class LinkKeeper {
 
   /** Stops when the last call has ended. */
   async leave(): Promise<void> {
-    await this.link?.drained()
+    await this.link?.use.free()
     await Promise.all(this.#leaving.values())
     await this.stop()
+  }
+
+  /** Ends the link until somebody needs one again. */
+  rest(why: string): void {
+    if (this.#starting !== undefined || (this.state !== 'ready' && this.state !== 'failed')) return
+    const { link } = this
+    this.#takeBackRetry?.()
+    this.#takeBackRenewal?.()
+    this.link = undefined
+    this.#become('idle', undefined)
+    this.#close(link, why)
   }
 
   /** The live link, waited for while a start is under way. Rejects with a GatewayError when there is none. */
@@ -89,6 +116,9 @@ export class LinkKeeper {
     if (link !== this.link) return
     this.link = undefined
     this.#watchLeave(link, link.retire(why))
+    const now = this.#host.clock.now()
+    this.#restarts.lasted(now - this.#readyAt)
+    this.#restarts.wasted(now)
     this.#fail(gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why }))
   }
 
@@ -118,6 +148,7 @@ export class LinkKeeper {
 
   #attempt(): Promise<void> {
     this.#takeBackRetry?.()
+    this.#takeBackRenewal?.()
     this.#starting ??= this.#run().finally(() => {
       this.#starting = undefined
     })
@@ -125,36 +156,103 @@ export class LinkKeeper {
   }
 
   async #run(): Promise<void> {
-    this.#become('starting', undefined)
+    if (this.state !== 'idle') this.restarts++
+    if (this.link === undefined) this.#become('starting', undefined)
+    try {
+      await this.#open()
+    } catch (error) {
+      if (!this.#isRunning()) return
+      if (this.link === undefined) this.#fail(this.#startFailure(error))
+      else this.#keepOn(error)
+    }
+  }
+
+  /** Waits for its turn, then opens a link within the start-up time. */
+  async #open(): Promise<void> {
+    const permit = await this.#entered()
     let over: string | undefined
     const disarm = this.#host.clock.after(this.#host.startupMs, () => {
       over = `no handshake within ${this.#host.startupMs} ms${this.#opening?.wire.lastWords ?? ''}`
       this.#close(this.#opening, over)
     })
     try {
-      const link = await this.#host.connect(make => {
-        if (over !== undefined || this.state === 'stopped') throw gatewayError('GW_STOPPING')
-        this.#opening = make()
-        return this.#opening
-      })
+      const link = await this.#host.connect(make => this.#own(make, over))
+      if (permit !== undefined) this.#permits.set(link, permit)
+      permit?.started()
       this.#opened(link)
     } catch (error) {
+      if (this.#opening !== undefined) this.#restarts.wasted(this.#host.clock.now())
+      if (this.#opening === undefined) permit?.ended()
+      else if (permit !== undefined) this.#permits.set(this.#opening, permit)
       this.#close(this.#opening, 'it did not start')
-      if (this.#isRunning()) this.#fail(this.#startFailure(error, over))
+      throw over === undefined
+        ? error
+        : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, why: over })
     } finally {
       disarm()
       this.#opening = undefined
     }
   }
 
+  async #entered(): Promise<ProcessPermit | undefined> {
+    this.#turn = this.#host.enter()
+    try {
+      return await this.#turn?.permit
+    } catch (cause) {
+      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why: reasonOf(cause), cause })
+    } finally {
+      this.#turn = undefined
+    }
+  }
+
+  #own(make: () => Link, over: string | undefined): Link {
+    if (over !== undefined || !this.#isRunning()) throw gatewayError('GW_STOPPING')
+    if (this.#opening !== undefined && !this.#restarts.wasted(this.#host.clock.now()))
+      throw gatewayError('GW_UPSTREAM_CLOSED', {
+        upstream: this.#host.name,
+        why: this.#opening.closedBecause ?? 'it ends again and again',
+      })
+    this.#opening = make()
+    return this.#opening
+  }
+
   #opened(link: Link): void {
     if (!this.#isRunning()) return
     if (link.closedBecause !== undefined)
       throw gatewayError('GW_UPSTREAM_CLOSED', { upstream: this.#host.name, why: link.closedBecause })
+    const before = this.link
+    this.#takeBackRetry?.()
     this.link = link
     this.#failure = undefined
     this.#readyAt = this.#host.clock.now()
+    this.#armRenewal(this.#host.lifetimeMs)
     this.#become('ready', undefined)
+    if (before !== undefined) this.#watchLeave(before, this.#drain(before))
+  }
+
+  #armRenewal(ms: number | undefined): void {
+    if (ms === undefined) return
+    // Equal processes are not to be renewed all at once.
+    const early = ms * (0.9 + 0.1 * Math.random())
+    this.#takeBackRenewal = this.#host.clock.after(early, () => this.#renew())
+  }
+
+  /** The link has lived its time: a fresh one takes over, and it ends with its last call. */
+  #renew(): void {
+    if (this.link === undefined || this.#starting !== undefined) return
+    this.#host.log.info('it has lived its time: starting a fresh one', { pid: this.link.wire.pid })
+    void this.#attempt()
+  }
+
+  /** The fresh one did not come up: better an old link than none. */
+  #keepOn(error: unknown): void {
+    this.#host.log.warn('no fresh one came up; the old one goes on', { why: reasonOf(error) })
+    this.#armRenewal(RENEW_AGAIN_MS)
+  }
+
+  async #drain(link: Link): Promise<void> {
+    await link.use.free()
+    await link.close('a fresh one has taken over')
   }
 
   #close(link: Link | undefined, why: string): void {
@@ -164,6 +262,8 @@ export class LinkKeeper {
   #watchLeave(link: Link, left: Promise<void>): void {
     const leaving = left.finally(() => {
       if (this.#leaving.get(link) === leaving) this.#leaving.delete(link)
+      this.#permits.get(link)?.ended()
+      this.#permits.delete(link)
     })
     this.#leaving.set(link, leaving)
   }
@@ -172,9 +272,8 @@ export class LinkKeeper {
     return this.state !== 'stopped'
   }
 
-  #startFailure(error: unknown, over: string | undefined): GatewayError {
+  #startFailure(error: unknown): GatewayError {
     const upstream = this.#host.name
-    if (over !== undefined) return gatewayError('GW_UPSTREAM_START', { upstream, why: over })
     if (!(error instanceof GatewayError))
       return gatewayError('GW_UPSTREAM_START', { upstream, why: visible(reasonOf(error), 500), cause: error })
     return error.code === 'GW_UPSTREAM_CLOSED'
@@ -183,16 +282,16 @@ export class LinkKeeper {
   }
 
   #fail(failure: GatewayError): void {
-    const { clock } = this.#host
-    const { why } = failure.fields
-    if (this.#readyAt > 0 && clock.now() - this.#readyAt >= HEALTHY_MS) this.#backoff.reset()
-    this.#readyAt = 0
+    const { clock, name } = this.#host
+    const { ms, note } = this.#restarts.pause(clock.now())
     this.#failure = failure
-    const pause = this.#backoff.next()
-    this.#dueAt = clock.now() + pause
+    this.#dueAt = clock.now() + ms
     this.#takeBackRetry?.()
-    if (this.#host.retries) this.#takeBackRetry = clock.after(pause, () => void this.#attempt())
-    this.#become('failed', typeof why === 'string' ? why : failure.message)
+    this.#takeBackRenewal?.()
+    if (this.#host.retries()) this.#takeBackRetry = clock.after(ms, () => void this.#attempt())
+    const why = typeof failure.fields.why === 'string' ? failure.fields.why : failure.message
+    const hint = note === undefined ? '' : ` – ${note}, or \`gateway start ${name}\``
+    this.#become('failed', `${why}${hint}`)
   }
 
   #become(state: UpstreamState, problem: string | undefined): void {

@@ -6,12 +6,10 @@ import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { Link } from './link.ts'
 import type { LinkKeeper } from './link-keeper.ts'
+import { WarmLinks } from './warm-links.ts'
 
-/** Links beside the main one. */
-const MAX_LINKS = 64
 /** Links that differ in nothing but what their clients can be asked for. */
 const MAX_SHARED = 8
-const IDLE_MS = 5 * 60_000
 const EVERYTHING = '*'
 
 /** What a pool needs from its upstream. */
@@ -19,17 +17,29 @@ export interface PoolHost {
   readonly name: string
   readonly isolation: UpstreamConfig['isolation']
   readonly clock: Clock
+  /** Links beside the main one, at most, and how many of them are opened ahead. */
+  readonly max: number
+  readonly min: number
+  /** How long one is kept that nobody uses. */
+  readonly idleMs: number
   /** The link of the upstream itself, for lists and for all who need none of their own. */
   readonly main: LinkKeeper
   /** Makes the keeper of another link, for clients that can be asked for this. */
-  keeper(capabilities: JsonObject): LinkKeeper
+  keeper(capabilities: JsonObject, also?: LaneOptions): LinkKeeper
+}
+
+export interface LaneOptions {
+  /** Where its process runs. */
+  readonly cwd?: string | undefined
+  /** Whether it still waits for its owner; it tries again by itself that long. */
+  readonly waits?: (keeper: LinkKeeper) => boolean
 }
 
 interface Lane {
   readonly key: string
   readonly keeper: LinkKeeper
   readonly session: string | undefined
-  usedAt: number
+  readonly openedAt: number
   takeBackCheck: () => void
 }
 
@@ -46,27 +56,41 @@ export class LinkPool {
   /** On their way out, with the calls that they still have. */
   readonly #leaving = new Map<LinkKeeper, Promise<void>>()
   readonly #declared = new WeakMap<JsonObject, Declared>()
+  readonly #warm: WarmLinks
 
   constructor(host: PoolHost) {
     this.#host = host
+    this.#warm = new WarmLinks(host.min, waits => host.keeper(ALL, { waits }))
   }
 
   /** Whose link a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
-  keeperFor({ method, exchange }: Call, main: Link): LinkKeeper {
-    if (this.#isShared(main) || METHODS.get(method)?.to === 'list' || OWN.has(method)) return this.#host.main
+  keeperFor({ method, exchange }: Call, main: Link, project?: string): LinkKeeper {
+    if (
+      (project === undefined && this.#isShared(main)) ||
+      METHODS.get(method)?.to === 'list' ||
+      OWN.has(method)
+    )
+      return this.#host.main
     const { fingerprint, capabilities } = this.#declares(exchange.session.client, main)
-    const key = `${this.#owner(exchange.session)}\n${fingerprint}`
-    const lane = this.#lanes.get(key) ?? this.#open(key, capabilities, exchange.session)
-    if (lane === undefined) return this.#host.main
-    lane.usedAt = this.#host.clock.now()
-    return lane.keeper
+    const owner = this.#owner(exchange.session)
+    const key = project === undefined ? `${owner}\n${fingerprint}` : JSON.stringify([owner, project])
+    const lane = this.#lanes.get(key) ?? this.#open(key, capabilities, exchange.session, project)
+    return lane?.keeper ?? this.#host.main
   }
 
-  /** All links that are up. */
+  /** All links beside the main one that are up. */
   links(): Link[] {
-    return [this.#host.main, ...[...this.#lanes.values()].map(({ keeper }) => keeper)].flatMap(
-      ({ link }) => link ?? [],
-    )
+    return this.keepers().flatMap(({ link }) => link ?? [])
+  }
+
+  keepers(): LinkKeeper[] {
+    const lanes = [...this.#lanes.values()].map(({ keeper }) => keeper)
+    return [...lanes, ...this.#leaving.keys(), ...this.#warm.keepers]
+  }
+
+  /** Opens ahead what is to be ready for newcomers. */
+  fill(): void {
+    this.#warm.fill(this.#room())
   }
 
   /** Takes a new link in the place of this one, if it is here. */
@@ -84,9 +108,23 @@ export class LinkPool {
     for (const lane of this.#lanes.values()) if (lane.keeper === keeper) this.#leave(lane)
   }
 
+  /** Since when the one idle longest has had nothing to do. */
+  get idleSince(): number | undefined {
+    const [idle] = this.#idle()
+    return idle === undefined ? undefined : idleSince(idle)
+  }
+
+  /** Ends the link that was idle longest. */
+  makeRoom(): boolean {
+    const [idle] = this.#idle()
+    if (idle !== undefined) this.#leave(idle)
+    return idle !== undefined
+  }
+
   /** Lets every link end with its last call. */
   leave(): void {
     for (const lane of this.#lanes.values()) this.#leave(lane)
+    for (const keeper of this.#warm.empty()) this.#end(keeper)
   }
 
   async stop(): Promise<void> {
@@ -105,9 +143,12 @@ export class LinkPool {
     return isolation === 'principal' ? principalKey(session.principal) : ''
   }
 
-  /** What `initialize` says for this client. The programs of one caller share a process, whatever each of them can. */
+  /**
+   * What `initialize` says for this client. The programs of one caller share a process, whatever each of them can; and a
+   * process that was started ahead did not know for whom.
+   */
   #declares(client: ClientSide, main: Link): Declared {
-    if (!main.wire.streams && this.#host.isolation === 'principal')
+    if (!main.wire.streams && (this.#host.isolation !== 'session' || this.#host.min > 0))
       return { version: '', fingerprint: EVERYTHING, capabilities: ALL }
     const known = this.#declared.get(client.capabilities)
     if (known?.version === client.version) return known
@@ -117,47 +158,61 @@ export class LinkPool {
     return declared
   }
 
-  #open(key: string, capabilities: JsonObject, session: Session): Lane | undefined {
-    const { name, isolation, clock } = this.#host
-    if (isolation === 'shared' && this.#lanes.size >= MAX_SHARED) return undefined
-    if (this.#lanes.size + this.#leaving.size >= MAX_LINKS && !this.#makeRoom()) {
-      const why = `${MAX_LINKS} clients have connections of their own to it already`
-      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
-    }
+  #room(): number {
+    return this.#host.max - this.#lanes.size - this.#leaving.size - this.#warm.size
+  }
+
+  #open(key: string, capabilities: JsonObject, session: Session, cwd?: string): Lane | undefined {
+    const { isolation, clock, idleMs } = this.#host
+    if (isolation === 'shared' && cwd === undefined && this.#lanes.size >= MAX_SHARED) return undefined
     const lane: Lane = {
       key,
-      keeper: this.#host.keeper(capabilities),
+      keeper: this.#warm.take() ?? this.#fresh(capabilities, cwd),
       session: isolation === 'session' ? session.id : undefined,
-      usedAt: clock.now(),
+      openedAt: clock.now(),
       takeBackCheck: () => undefined,
     }
     this.#lanes.set(key, lane)
-    this.#check(lane, IDLE_MS)
+    this.#check(lane, idleMs)
+    this.fill()
     return lane
   }
 
-  /** Ends the link that was idle longest. */
-  #makeRoom(): boolean {
-    const idle = [...this.#lanes.values()].filter(isIdle).sort((a, b) => a.usedAt - b.usedAt)
-    if (idle[0] === undefined) return false
-    this.#leave(idle[0])
-    return true
+  #fresh(capabilities: JsonObject, cwd: string | undefined): LinkKeeper {
+    const { name, max, keeper } = this.#host
+    if (this.#room() > 0 || this.makeRoom()) return keeper(capabilities, { cwd })
+    const why = `${max} clients have connections of their own to it already`
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
+  }
+
+  /** Those that nobody uses, the one idle longest first. */
+  #idle(): Lane[] {
+    const idle = [...this.#lanes.values()].filter(lane => idleSince(lane) !== undefined)
+    return idle.sort((a, b) => (idleSince(a) ?? 0) - (idleSince(b) ?? 0))
   }
 
   #check(lane: Lane, ms: number): void {
-    const { clock } = this.#host
+    const { clock, idleMs } = this.#host
     lane.takeBackCheck = clock.after(ms, () => {
-      const idleMs = clock.now() - lane.usedAt
-      if (idleMs >= IDLE_MS && isIdle(lane)) this.#leave(lane)
-      else this.#check(lane, Math.max(IDLE_MS - idleMs, 1000))
+      const since = idleSince(lane)
+      const left = since === undefined ? 0 : since + idleMs - clock.now()
+      if (since !== undefined && left <= 0) this.#leave(lane)
+      else this.#check(lane, Math.max(left, 1000))
     })
   }
 
   #leave(lane: Lane): void {
     lane.takeBackCheck()
     this.#lanes.delete(lane.key)
-    const left = lane.keeper.leave().finally(() => this.#leaving.delete(lane.keeper))
-    this.#leaving.set(lane.keeper, left)
+    this.#end(lane.keeper)
+  }
+
+  #end(keeper: LinkKeeper): void {
+    const left = keeper.leave().finally(() => {
+      this.#leaving.delete(keeper)
+      if (this.#host.main.state === 'ready') this.fill()
+    })
+    this.#leaving.set(keeper, left)
   }
 }
 
@@ -165,6 +220,8 @@ const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 /** What the upstream is asked for in everybody's name. */
 const OWN: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel'])
 
-function isIdle({ keeper }: Lane): boolean {
-  return keeper.state !== 'starting' && keeper.link?.isBusy !== true
+function idleSince({ keeper, openedAt }: Lane): number | undefined {
+  if (keeper.state === 'starting') return undefined
+  const { link } = keeper
+  return link === undefined ? openedAt : link.use.idleSince
 }

@@ -24,6 +24,7 @@ import type { Drops } from './drops.ts'
 import type { Habits } from './habits.ts'
 import { InFlight } from './in-flight.ts'
 import { Inbox, type InboxOwner } from './inbox.ts'
+import { LinkUse } from './link-use.ts'
 import { outboundParams } from './outbound.ts'
 import { Turns } from './turns.ts'
 import { Pending, type Subscription, type Wire, type WireEvents } from './wire.ts'
@@ -56,6 +57,8 @@ export class Link implements WireEvents {
   server: ServerSide | undefined = undefined
   /** Why it closed; undefined while it is open. */
   closedBecause: string | undefined = undefined
+  /** Who uses it; whoever calls takes hold of it first. */
+  readonly use: LinkUse
   readonly #host: LinkHost
   readonly #pending = new InFlight<Pending>()
   readonly #inbox: Inbox
@@ -64,22 +67,12 @@ export class Link implements WireEvents {
   #lastId = 0
   /** How many of them are clients' calls. */
   #calls = 0
-  #emptied: (() => void)[] = []
 
   constructor(host: LinkHost, connect: (events: WireEvents) => Wire) {
     this.#host = host
+    this.use = new LinkUse(host.clock)
     this.wire = connect(this)
     this.#inbox = new Inbox(this.#inboxOwner())
-  }
-
-  /** Whether anything waits for its answer. */
-  get isBusy(): boolean {
-    return this.#pending.size > 0 || (this.#turns?.size ?? 0) > 0
-  }
-
-  /** Resolves when nothing waits for its answer any more. */
-  drained(): Promise<void> {
-    return this.isBusy ? new Promise(resolve => this.#emptied.push(resolve)) : Promise.resolve()
   }
 
   /** Passes a client's call to the server. Rejects with a GatewayError when it could not be asked. */
@@ -199,7 +192,6 @@ export class Link implements WireEvents {
       if (pending.call !== undefined) this.#calls--
     }
     if (pending.habit !== undefined) this.#turns?.ended(pending)
-    if (this.#emptied.length > 0 && !this.isBusy) for (const resolve of this.#emptied.splice(0)) resolve()
   }
 
   #cancel(pending: Pending, reason: string): void {

@@ -38,6 +38,11 @@ export class Watch {
     this.#context = context
   }
 
+  /** Whether anybody watches a resource. */
+  get isWanted(): boolean {
+    return this.#uris.size > 0
+  }
+
   /** Listens on a new link; undefined when there is none. */
   follow(link: Link | undefined): void {
     this.#takeBackRetry?.()

@@ -19,6 +19,11 @@ export class Wishes {
     this.#watch = new Watch(context)
   }
 
+  /** Whether somebody waits for what the server says of a resource. */
+  get arePending(): boolean {
+    return this.#watch.isWanted
+  }
+
   /** Answers a call on its link, once the server knows what is wished. */
   answer(call: Call, link: Link): Promise<Answer> {
     const isModern = link.server?.era === 'modern'

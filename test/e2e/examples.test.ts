@@ -65,6 +65,14 @@ const RUNS: readonly Run[] = [
     calls: [['search__who', {}, /"authorization":"Bearer token"/]],
   },
   {
+    example: 'server-processes',
+    calls: [
+      ['files__read_text_file', { path: 'README.md' }, /# Server processes/],
+      ['memory__read_graph', {}, /entities/],
+      ['everything__echo', HI, /Echo: hi/],
+    ],
+  },
+  {
     example: 'filter-and-rename',
     calls: [
       ['files__read', { path: 'README.md' }, /# Filter and rename/],

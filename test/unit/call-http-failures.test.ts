@@ -167,12 +167,32 @@ describe('a session that the server has forgotten', () => {
     })
   }
 
-  it('fails a tool call with the reason, and the next one works', async t => {
+  it('was refused at the door (HTTP 404), so a tool call is sent once more, in a new one', async t => {
     const sessions = new Set<string>()
     const server = await peer(
       t,
       legacy((heard, response) => result(response, heard, said('ok')), sessions),
     )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.dispatch(toolCall('a'))
+    sessions.clear()
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
+
+    assert.deepEqual(
+      server.of('tools/call').map(({ headers }) => headers['mcp-session-id']),
+      ['session-2', 'session-2', 'session-3'],
+    )
+  })
+
+  it('fails a tool call with the reason where that is less certain (HTTP 400), and the next one works', async t => {
+    const sessions = new Set<string>()
+    const handle = legacy((heard, response) => result(response, heard, said('ok')), sessions)
+    const server = await peer(t, (heard, response) => {
+      const session = heard.headers['mcp-session-id']
+      if (session === undefined || sessions.has(String(session))) handle(heard, response)
+      else refusal(response, 400, heard, -32000, 'Bad Request: No valid session ID provided')
+    })
     const { upstream } = await bench(t, httpSpec(server.url))
     await upstream.dispatch(toolCall('a'))
     sessions.clear()
@@ -184,5 +204,47 @@ describe('a session that the server has forgotten', () => {
 
     assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
     assert.equal(server.of('tools/call').length, 3)
+  })
+
+  it('in the middle of a call leaves that alone: it may have been carried out', async t => {
+    const sessions = new Set<string>()
+    const handle = legacy((_heard, response) => {
+      sessions.clear()
+      stream(response).write('id: 1\nretry: 1\ndata: \n\n')
+      setTimeout(() => response.destroy(), 20)
+    }, sessions)
+    const server = await peer(t, handle)
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await assert.rejects(upstream.dispatch(toolCall('a')), /forgotten our session/)
+
+    assert.equal(server.of('tools/call').length, 1)
+    assert.ok(server.heard.some(({ headers }) => headers['last-event-id'] === '1'))
+  })
+
+  it('is made anew after the server was away, with what is watched and how much log is wanted', async t => {
+    const sessions = new Set<string>()
+    const handle = legacy((heard, response) => result(response, heard, said('ok')), sessions, {
+      tools: {},
+      logging: {},
+      resources: { subscribe: true },
+    })
+    const server = await peer(t, handle)
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.dispatch(callOf('resources/subscribe', { uri: 'a:b' }))
+    await upstream.dispatch(callOf('logging/setLevel', { level: 'debug' }))
+    await server.close()
+    sessions.clear()
+    await assert.rejects(upstream.dispatch(toolCall('a')))
+    assert.equal(upstream.state, 'failed')
+
+    await server.listen()
+    await until(() => upstream.state === 'ready', 'it is back')
+
+    await until(() => server.of('resources/subscribe').length === 2, 'it knows what is watched')
+    await until(() => server.of('logging/setLevel').length === 2, 'it knows how much log is wanted')
+    const anew = [server.of('resources/subscribe').at(-1), server.of('logging/setLevel').at(-1)]
+    assert.ok(anew.every(heard => sessions.has(String(heard?.headers['mcp-session-id']))))
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
   })
 })

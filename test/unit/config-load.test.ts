@@ -38,6 +38,7 @@ test('a small file gets every default, and nothing of it can be changed', async 
     onFailure: 'omit',
     era: 'auto',
     isolation: 'shared',
+    start: 'auto',
   })
   assert.throws(() => Object.assign(config.upstreams, { more: {} }), TypeError)
   assert.throws(() => Object.assign(config.lists, { pageSize: 1 }), TypeError)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LogLine, Plugin, Upstream } from '../../src/plugin.ts'
+import { liveOf } from '../../src/core/kept-upstream.ts'
 import { createGateway } from '../../src/index.ts'
 import type { JsonObject } from '../../src/protocol/jsonrpc.ts'
 import { closeAfter, testGateway, testUpstream } from '../../src/testing/index.ts'
@@ -26,7 +27,7 @@ function logging(): {
           hearers.add(hear)
           return () => void hearers.delete(hear)
         }
-        Object.assign(upstream, { logs: { recent: () => lines, follow } })
+        Object.assign(liveOf(upstream), { logs: { recent: () => lines, follow } })
         return next
       })
       hooks.control

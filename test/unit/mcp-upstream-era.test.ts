@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
-import { Backoff } from '../../src/transport/backoff.ts'
 import { json, legacy, modern, peer, result, type Heard } from './fixtures/http-peer.ts'
 import { bench, callOf, httpSpec, script, stdioSpec, until } from './fixtures/upstream-bench.ts'
 
@@ -87,23 +86,4 @@ describe('an era that proves wrong', { concurrency: 4 }, () => {
       ['server/discover', 'initialize', 'initialize'],
     )
   })
-})
-
-describe('the pauses between tries', { concurrency: 4 }, () => {
-  for (const [luck, random] of [
-    ['least', 0],
-    ['most', 0.999],
-  ] as const) {
-    it(`grow, with the ${luck} jitter: at most six tries in ten seconds, never more than 30 s apart`, () => {
-      const backoff = new Backoff(() => random)
-      const pauses = Array.from({ length: 40 }, () => backoff.next())
-
-      let at = 0
-      const early = pauses.filter(pause => (at += pause) <= 10_000)
-      assert.ok(early.length + 1 <= 6)
-      assert.ok(pauses.every(pause => pause >= 400 && pause <= 30_000))
-      backoff.reset()
-      assert.ok(backoff.next() <= 600)
-    })
-  }
 })

@@ -1,0 +1,90 @@
+import type { UpstreamConfig, UpstreamContext, UpstreamState } from '../core/ports.ts'
+import { replyFor } from '../protocol/era/asks.ts'
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { parseDuration } from '../util/units.ts'
+import { Drops } from './drops.ts'
+import { EraMemory } from './era-memory.ts'
+import { Habits } from './habits.ts'
+import { GarbageBudget } from './garbage-budget.ts'
+import { shakeHands } from './handshake.ts'
+import { Link, type LinkHost } from './link.ts'
+import { LinkKeeper } from './link-keeper.ts'
+import { changesOf } from './watch.ts'
+import type { Wire, WireEvents } from './wire.ts'
+
+/** Opens what carries a link; a process runs in `cwd`, where that is given. */
+export type Connect = (events: WireEvents, cwd: string | undefined) => Wire
+
+const PROBE_MS = 5000
+
+/** What differs between the keepers of one upstream. */
+export interface Keeping {
+  /** What the clients of this link can be asked for, as `initialize` says it. */
+  readonly capabilities: JsonObject
+  /** Where a process runs; undefined for where its spec says. */
+  readonly cwd: string | undefined
+  retries(): boolean
+  changed(keeper: LinkKeeper, state: UpstreamState, link: Link | undefined): void
+  lost(keeper: LinkKeeper, link: Link, why: string): void
+}
+
+/** Makes the keepers of one upstream, and knows what they have in common. */
+export class Keepers {
+  readonly memory: EraMemory
+  readonly drops: Drops
+  readonly #habits = new Habits()
+  readonly #spec: UpstreamConfig
+  readonly #context: UpstreamContext
+  readonly #connect: Connect
+
+  constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect) {
+    this.#spec = spec
+    this.#context = context
+    this.#connect = connect
+    this.memory = new EraMemory(context.clock)
+    this.drops = new Drops(context.log, new GarbageBudget(context.clock))
+  }
+
+  make({ capabilities, cwd, retries, changed, lost }: Keeping): LinkKeeper {
+    const { name, log, clock, gateway, room } = this.#context
+    const { startupTimeout, maxLifetime, era, type } = this.#spec
+    const startupMs = parseDuration(startupTimeout)
+    const probeMs = Math.min(PROBE_MS, startupMs / 3)
+    const known = { upstream: name, era, memory: this.memory, gateway, clock, probeMs }
+    const open = (): Link => new Link(host, events => this.#connect(events, cwd))
+    const keeper: LinkKeeper = new LinkKeeper({
+      name,
+      log,
+      clock,
+      startupMs,
+      lifetimeMs: maxLifetime === undefined ? undefined : parseDuration(maxLifetime),
+      isProcess: type === 'stdio',
+      retries,
+      enter: () => (type === 'stdio' ? room?.enter() : undefined),
+      connect: own => shakeHands({ ...known, capabilities, open: () => own(open) }),
+      changed: (state, link) => changed(keeper, state, link),
+    })
+    const host = this.#linkHost(keeper, (link, why) => lost(keeper, link, why))
+    return keeper
+  }
+
+  #linkHost(keeper: LinkKeeper, closed: LinkHost['closed']): LinkHost {
+    const context = this.#context
+    return {
+      name: context.name,
+      log: context.log,
+      clock: context.clock,
+      drops: this.drops,
+      habits: this.#habits,
+      notify: notification => context.notify(notification),
+      ask: async (ask, exchange) => {
+        const reply = await context.ask(ask, exchange)
+        const version = keeper.link?.server?.version
+        if (!('result' in reply) || version === undefined) return reply
+        return { result: replyFor(ask.method, reply.result, version) }
+      },
+      missed: ({ server }) => changesOf(server).forEach(change => context.notify(change)),
+      closed,
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import type { ProcessPermit, ProcessRoom, ProcessTurn, YieldingProcesses } from '../core/ports.ts'
+
+/** Starts that may wait for their turn. */
+const MAX_WAITING = 1024
+
+interface Waiting {
+  readonly admit: (permit: ProcessPermit) => void
+  readonly refuse: (why: Error) => void
+}
+
+/** Bounds how many processes the upstreams of one gateway start at a time, and how many they have. */
+export class BoundedRoom implements ProcessRoom {
+  readonly #yielding = new Set<YieldingProcesses>()
+  #waiting: Waiting[] = []
+  #max: number
+  #maxStarting: number
+  #running = 0
+  #starting = 0
+  /** Processes that are on their way out to make room. */
+  #leaving = 0
+
+  constructor(max: number, starting: number) {
+    this.#max = max
+    this.#maxStarting = starting
+  }
+
+  /** New bounds, for what starts from now on. */
+  resize(max: number, starting: number): void {
+    this.#max = max
+    this.#maxStarting = starting
+    this.#admit()
+  }
+
+  offer(from: YieldingProcesses): () => void {
+    this.#yielding.add(from)
+    return () => void this.#yielding.delete(from)
+  }
+
+  enter(): ProcessTurn {
+    let waiting: Waiting | undefined
+    const permit = new Promise<ProcessPermit>((admit, refuse) => {
+      waiting = { admit, refuse }
+      const why = this.#whyNot()
+      if (why !== undefined) return refuse(new Error(why))
+      this.#waiting.push(waiting)
+      this.#admit()
+    })
+    return { permit, leave: () => this.#leave(waiting) }
+  }
+
+  #whyNot(): string | undefined {
+    if (this.#waiting.length >= MAX_WAITING) return `${MAX_WAITING} servers wait to be started already`
+    const isFull = this.#running + this.#waiting.length - this.#leaving >= this.#max
+    return isFull && !this.#makeRoom() ? `${this.#max} processes run already ("processes.max")` : undefined
+  }
+
+  #leave(gone: Waiting | undefined): void {
+    if (gone === undefined || !this.#waiting.includes(gone)) return
+    this.#waiting = this.#waiting.filter(waiting => waiting !== gone)
+    gone.refuse(new Error('it need not start any more'))
+  }
+
+  #admit(): void {
+    while (this.#running < this.#max && this.#starting < this.#maxStarting) {
+      const next = this.#waiting.shift()
+      if (next === undefined) return
+      next.admit(this.#permit())
+    }
+  }
+
+  #permit(): ProcessPermit {
+    this.#running++
+    this.#starting++
+    const once = (act: () => void): (() => void) => {
+      let isDone = false
+      return () => {
+        if (isDone) return
+        isDone = true
+        act()
+        this.#admit()
+      }
+    }
+    const started = once(() => this.#starting--)
+    const ended = once(() => {
+      this.#running--
+      if (this.#leaving > 0) this.#leaving--
+    })
+    return {
+      started,
+      ended: () => {
+        started()
+        ended()
+      },
+    }
+  }
+
+  /** Ends the process that has had nothing to do for longest. */
+  #makeRoom(): boolean {
+    const idle = [...this.#yielding].filter(({ idleSince }) => idleSince !== undefined)
+    const [oldest] = idle.sort((a, b) => (a.idleSince ?? 0) - (b.idleSince ?? 0))
+    if (oldest === undefined) return false
+    this.#leaving++
+    oldest.yield()
+    return true
+  }
+}
