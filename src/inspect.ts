@@ -78,7 +78,7 @@ export function statusOf(upstream: Upstream, { hooks, catalog }: Graph): Upstrea
 }
 
 function ownStatus(upstream: Upstream): UpstreamStatus {
-  const { name, spec, state, problem, pid, server, dropped, runtime } = upstream
+  const { name, spec, state, problem, pid, server, dropped, degraded, runtime } = upstream
   return {
     name,
     type: spec.type,
@@ -87,6 +87,7 @@ function ownStatus(upstream: Upstream): UpstreamStatus {
     ...(problem === undefined ? {} : { problem }),
     ...(pid === undefined ? {} : { pid }),
     ...(dropped === undefined ? {} : { dropped }),
+    ...(degraded === undefined ? {} : { degraded }),
     ...(runtime === undefined ? {} : { runtime }),
     ...(server === undefined
       ? {}

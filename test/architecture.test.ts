@@ -70,7 +70,7 @@ test('child processes are started in one file', () => {
   )
 
   assert.deepEqual(
-    files.map(({ file }) => file).filter(file => file !== 'src/transport/process.ts'),
+    files.map(({ file }) => file).filter(file => file !== 'src/transport/process-spawn.ts'),
     [],
   )
 })

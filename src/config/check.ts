@@ -6,6 +6,7 @@ import { checkNames } from './checks/names.ts'
 import { checkPaths } from './checks/paths.ts'
 import { checkPrefixes } from './checks/prefixes.ts'
 import { checkPools } from './checks/pools.ts'
+import { checkProcesses } from './checks/processes.ts'
 import { checkRoutes } from './checks/routes.ts'
 import type { Report } from './problem.ts'
 
@@ -17,6 +18,7 @@ export function check(config: unknown, isFile: (path: string) => boolean, report
   checkPaths(config, report)
   checkCommands(config, isFile, report)
   checkPools(config, report)
+  checkProcesses(config, process.platform, report)
   checkRoutes(config, report)
   checkCache(config, report)
   checkPresence(config, report)

@@ -307,6 +307,11 @@ export interface StdioUpstreamConfig {
    * With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.
    */
   readonly projects?: readonly string[]
+  readonly ceilings?: CeilingsConfig
+  /**
+   * Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.
+   */
+  readonly sandbox?: SandboxConfig | 'bwrap'
   /**
    * Longest line (one message) accepted from it.
    */
@@ -372,6 +377,52 @@ export interface StdioUpstreamConfig {
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
+}
+/**
+ * The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.
+ */
+export interface CeilingsConfig {
+  /**
+   * Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.
+   */
+  readonly memory?: string | number
+  /**
+   * Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.
+   */
+  readonly pids?: number
+  /**
+   * Files and sockets that one of its processes may have open (RLIMIT_NOFILE).
+   */
+  readonly files?: number
+  /**
+   * Largest file that it may write (RLIMIT_FSIZE).
+   */
+  readonly fileSize?: string | number
+  /**
+   * Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.
+   */
+  readonly cpuTime?: string | number
+}
+/**
+ * What a sandboxed server may see and touch.
+ */
+export interface SandboxConfig {
+  /**
+   * What makes the sandbox: bubblewrap.
+   */
+  readonly type: 'bwrap'
+  /**
+   * Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.
+   */
+  readonly write: readonly string[]
+  /**
+   * Whether it has a network; without one not even this machine's own.
+   */
+  readonly network: boolean
+  /**
+   * Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.
+   */
+  readonly hide: readonly string[]
 }
 /**
  * How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.

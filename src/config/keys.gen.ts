@@ -58,6 +58,11 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/cache/tools/*/staleIfError',
   '/upstreams/*/cache/tools/*/staleWhileRevalidate',
   '/upstreams/*/cache/tools/*/ttl',
+  '/upstreams/*/ceilings/cpuTime',
+  '/upstreams/*/ceilings/fileSize',
+  '/upstreams/*/ceilings/files',
+  '/upstreams/*/ceilings/memory',
+  '/upstreams/*/ceilings/pids',
   '/upstreams/*/idle',
   '/upstreams/*/limits/concurrency',
   '/upstreams/*/limits/queue',
@@ -90,6 +95,7 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/cache',
   '/upstreams/*/enabled',
   '/upstreams/*/retry',
+  '/upstreams/*/sandbox/network',
 ])
 
 /** What `type` may be. */

@@ -39,6 +39,10 @@ export class KeptUpstream implements Upstream {
     return this.live.runtime
   }
 
+  get degraded(): Upstream['degraded'] {
+    return this.live.degraded
+  }
+
   get logs(): Upstream['logs'] {
     return this.live.logs
   }

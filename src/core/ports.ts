@@ -5,6 +5,7 @@ import type { Payload } from '../protocol/payload.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { UpstreamMemory } from './upstream-memory.ts'
+import type { Credentials, HttpReply, HttpRequest, Refusal } from './http-ports.ts'
 
 /** What came of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
 export type Answer = { result: Payload } | { error: RpcError } | { input: Payload } | { task: Payload }
@@ -15,50 +16,6 @@ export interface Principal {
   readonly client: string
   readonly subject: string
   readonly scopes: readonly string[]
-}
-
-/** A request that goes no further: the HTTP status and the error that say why. */
-export interface Refusal {
-  readonly status: number
-  readonly error: RpcError
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** What came with an HTTP request, for the plugin that finds out whose it is. A body has not been read yet. */
-export interface Credentials {
-  readonly listener: string
-  /** Upper case, such as `POST`. */
-  readonly method: string
-  /** Without the query. */
-  readonly path: string
-  /** Every value of a header, in order; empty when it was not sent. */
-  header(name: string): readonly string[]
-  /** The address of the other end of the connection. */
-  readonly remoteAddress: string | undefined
-}
-
-/** One HTTP request that is not MCP: for a path that a plugin serves beside the MCP endpoint. */
-export interface HttpRequest extends Credentials {
-  readonly query: URLSearchParams
-  /** Who sent it, as `authenticate` found out. */
-  readonly caller: Principal
-  /** The road, for plugins that offer MCP in another form. */
-  readonly gate: Gate
-  /**
-   * The body, at most `limits.body` bytes.
-   * @throws GatewayError GW_TOO_LARGE
-   */
-  body(): Promise<Buffer>
-  /** Runs `listener` when the client goes away before it was answered. */
-  onGone(listener: () => void): void
-}
-
-/** What a plugin answers an `HttpRequest` with. Header names are lower case. */
-export interface HttpReply {
-  readonly status: number
-  readonly headers?: Readonly<Record<string, string>>
-  /** Written as it is; what is iterated over is streamed, no faster than it is read. */
-  readonly body?: string | Buffer | AsyncIterable<string | Buffer>
 }
 
 /** What a client said of itself: in `initialize` (legacy) or in each request's `_meta` (modern). */
@@ -197,6 +154,8 @@ export interface UpstreamStatus {
   readonly server?: { readonly name: string; readonly version: string }
   /** How often it sent what could not be given to anybody, by what it was; absent when it never did. */
   readonly dropped?: Readonly<Record<string, number>>
+  /** What is wrong with it although it works: over 1,000 lines or 1 MiB within 10 s that are no messages. */
+  readonly degraded?: string
   /** What is known of its processes or connections and its load; absent where that is not known. */
   readonly runtime?: UpstreamRuntime
   /** How many things of each kind it offers, once listed. */
@@ -237,6 +196,8 @@ export interface Upstream {
   readonly pid: number | undefined
   /** How often it sent what could not be given to anybody, by what it was. */
   readonly dropped?: Readonly<Record<string, number>> | undefined
+  /** What is wrong with it although it works, as one line for people. */
+  readonly degraded?: string | undefined
   /** What it wrote on its stderr; absent where there is none. */
   readonly logs?: UpstreamLogs | undefined
   /** What is known of its processes or connections and its load. */
@@ -397,3 +358,4 @@ export interface Clock {
 
 export type { Config, ListenerConfig, UpstreamConfig, JsonObject, RpcId, RpcError, Payload, Era }
 export type { UpstreamMemory }
+export type * from './http-ports.ts'

@@ -5,9 +5,22 @@ import { gatewayError, reasonOf } from '../errors.ts'
 import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
 import { parseSize } from '../util/units.ts'
 import { ServerProcess } from './process.ts'
-import { childEnvironment } from './process-environment.ts'
+import { watchCeilings } from './process-ceilings.ts'
+import { childEnvironment, MARK_VARIABLE, marked } from './process-environment.ts'
+import { launchOf } from './process-launch.ts'
+import type { Conceal } from './process-secrets.ts'
+import { Stderr } from './process-stderr.ts'
 import type { ProcessTable } from './process-table.ts'
+import type { RecentLines } from './recent-lines.ts'
 import type { Pending, Wire, WireEvents } from './wire.ts'
+
+/** What all processes of one upstream share. */
+export interface StdioAround {
+  readonly context: UpstreamContext
+  readonly table: ProcessTable
+  readonly conceal: Conceal
+  readonly recent: RecentLines
+}
 
 /** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
 export class StdioWire implements Wire {
@@ -15,32 +28,10 @@ export class StdioWire implements Wire {
   readonly #upstream: string
   #process: ServerProcess | undefined
 
-  constructor(
-    spec: StdioUpstreamConfig,
-    context: UpstreamContext,
-    table: ProcessTable,
-    events: WireEvents,
-    cwd = path.resolve(context.directory, spec.cwd),
-  ) {
-    this.#upstream = context.name
-    const { env, refused } = childEnvironment(context.environment, spec.inheritEnv, spec.env)
-    if (refused.length > 0)
-      context.log.warn('variables that load code are not inherited; set them in "env" if they are meant', {
-        variables: refused,
-      })
+  constructor(spec: StdioUpstreamConfig, around: StdioAround, events: WireEvents, cwd?: string) {
+    this.#upstream = around.context.name
     try {
-      this.#process = new ServerProcess({
-        command: spec.command,
-        args: spec.args,
-        env,
-        cwd,
-        maxLine: parseSize(spec.maxLine),
-        log: context.log.child({ upstream: context.name, stream: 'stderr' }),
-        clock: context.clock,
-        table,
-        onLine: line => events.received(line, undefined),
-        onEnd: why => events.closed(why),
-      })
+      this.#process = startProcess({ spec, around, events, cwd })
     } catch (error) {
       // The link that owns us is not complete yet.
       process.nextTick(() =>
@@ -89,6 +80,53 @@ export class StdioWire implements Wire {
   async close(): Promise<void> {
     await this.#process?.stop()
   }
+}
+
+interface Start {
+  readonly spec: StdioUpstreamConfig
+  readonly around: StdioAround
+  readonly events: WireEvents
+  /** Where a client works; undefined for what the configuration says. */
+  readonly cwd: string | undefined
+}
+
+function startProcess({ spec, around, events, ...given }: Start): ServerProcess {
+  const { context, table, conceal, recent } = around
+  const { directory, environment, clock } = context
+  const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
+  const env = environmentOf(spec, context)
+  const launch = launchOf(spec, { directory, cwd, env, outside: environment })
+  const mark = table.prepare(directory, context.name, environment)
+  const log = context.log.child({ upstream: context.name, stream: 'stderr' })
+  const server: ServerProcess = new ServerProcess({
+    ...launch,
+    env: marked(env, environment[MARK_VARIABLE], mark),
+    cwd,
+    mark,
+    maxLine: parseSize(spec.maxLine),
+    stderr: new Stderr({ log, clock, conceal, recent }),
+    clock,
+    table,
+    onLine: line => events.received(line, undefined),
+    onEnd: why => {
+      unwatch()
+      events.closed(why)
+    },
+  })
+  const unwatch = watchCeilings(spec.ceilings, server.pid, clock, why => server.giveUp(why))
+  return server
+}
+
+function environmentOf(
+  spec: StdioUpstreamConfig,
+  { environment, log }: UpstreamContext,
+): Record<string, string> {
+  const { env, refused } = childEnvironment(environment, spec.inheritEnv, spec.env)
+  if (refused.length > 0)
+    log.warn('variables that load code are not inherited; set them in "env" if they are meant', {
+      variables: refused,
+    })
+  return env
 }
 
 /** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments could not be quoted safely. */

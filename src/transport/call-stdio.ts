@@ -1,21 +1,39 @@
 import { definePlugin } from '../plugin.ts'
 import { StdioWire } from './call-stdio-wire.ts'
 import { McpUpstream } from './mcp-upstream.ts'
+import { notKept } from './process-ceilings.ts'
+import { concealed, concealing } from './process-secrets.ts'
 import { ProcessTable } from './process-table.ts'
+import { RecentLines } from './recent-lines.ts'
 
 /** Upstreams of type `stdio`: servers that run as processes of ours. */
 export const callStdio = definePlugin<undefined>({
   name: 'call-stdio',
   claims: { always: true },
-  setup({ hooks }) {
-    const table = new ProcessTable()
-    const killAll = (): void => table.killAll()
-    process.on('exit', killAll)
-    hooks.createUpstream.for('stdio').tap((spec, context) => {
+  setup({ hooks, log, clock }) {
+    const table = new ProcessTable(log, clock)
+    const directories = new Set<string>()
+    hooks.createUpstream.for('stdio').tap((spec, given) => {
       if (spec.type !== 'stdio') return undefined
-      return new McpUpstream(spec, context, (events, cwd) => new StdioWire(spec, context, table, events, cwd))
+      directories.add(given.directory)
+      const conceal = concealing(spec.env)
+      const context = { ...given, log: concealed(given.log, conceal) }
+      const why = notKept(spec.ceilings, process.platform, process.getuid?.())
+      if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
+      const logs = new RecentLines()
+      const around = { context, table, conceal, recent: logs }
+      const upstream = new McpUpstream(
+        spec,
+        context,
+        (events, cwd) => new StdioWire(spec, around, events, cwd),
+      )
+      return Object.assign(upstream, { logs })
     })
-    // Upstreams stop after the close hooks, so the last resort stays until their processes are gone.
-    hooks.close.tap(() => table.whenEmpty(() => process.off('exit', killAll)))
+    hooks.ready.tap(() => {
+      // Nobody waits for this: what is left of a dead gateway is in nobody's way.
+      if (directories.size > 0) void table.endOrphans(directories)
+    })
+    // Upstreams stop after the close hooks, and those that a reload keeps much later.
+    hooks.close.tap(() => table.retire())
   },
 })

@@ -1,4 +1,5 @@
 import type { Log } from '../core/ports.ts'
+import type { GarbageBudget } from './garbage-budget.ts'
 import { visible } from './visible.ts'
 
 const WHAT = {
@@ -18,15 +19,33 @@ export type Dropped = keyof typeof WHAT
 /** Counts what a server sends in vain, and says so at the 1st, 10th, 100th … time. */
 export class Drops {
   readonly #log: Log
+  readonly #budget: GarbageBudget | undefined
   readonly #counts: Partial<Record<Dropped, number>> = {}
 
-  constructor(log: Log) {
+  constructor(log: Log, budget?: GarbageBudget) {
     this.#log = log
+    this.#budget = budget
+  }
+
+  /** What is wrong with a server that sends mostly garbage. */
+  get degraded(): string | undefined {
+    return this.#budget?.degraded
   }
 
   /** How often each happened; undefined when nothing did. */
   get counts(): Readonly<Record<string, number>> | undefined {
     return Object.keys(this.#counts).length === 0 ? undefined : { ...this.#counts }
+  }
+
+  /** Bytes that are no message. */
+  garbage(bytes: Buffer): void {
+    const sample = (): string => bytes.toString('utf8', 0, 400)
+    if (this.#budget?.spend(bytes.length) === true)
+      this.#log.warn('most of what it sends is no message', {
+        degraded: this.degraded,
+        sample: visible(sample(), 200),
+      })
+    this.count('garbage', sample)
   }
 
   count(what: Dropped, sample?: () => string): void {

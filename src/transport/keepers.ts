@@ -5,6 +5,7 @@ import { parseDuration } from '../util/units.ts'
 import { Drops } from './drops.ts'
 import { EraMemory } from './era-memory.ts'
 import { Habits } from './habits.ts'
+import { GarbageBudget } from './garbage-budget.ts'
 import { shakeHands } from './handshake.ts'
 import { Link, type LinkHost } from './link.ts'
 import { LinkKeeper } from './link-keeper.ts'
@@ -41,7 +42,7 @@ export class Keepers {
     this.#context = context
     this.#connect = connect
     this.memory = new EraMemory(context.clock)
-    this.drops = new Drops(context.log)
+    this.drops = new Drops(context.log, new GarbageBudget(context.clock))
   }
 
   make({ capabilities, cwd, retries, changed, lost }: Keeping): LinkKeeper {

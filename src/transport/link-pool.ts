@@ -159,7 +159,9 @@ export class LinkPool {
   }
 
   #room(): number {
-    return this.#host.max - this.#lanes.size - this.#leaving.size - this.#warm.size
+    // What only stops has no client any more; the bound on all processes still counts it.
+    const busy = [...this.#leaving.keys()].filter(({ link }) => link !== undefined).length
+    return this.#host.max - this.#lanes.size - busy - this.#warm.size
   }
 
   #open(key: string, capabilities: JsonObject, session: Session, cwd?: string): Lane | undefined {

@@ -239,7 +239,7 @@ export class Link implements WireEvents {
   }
 
   #malformed(message: Malformed, bytes: Buffer, of: Pending | undefined): void {
-    this.#host.drops.count('garbage', () => bytes.toString('utf8', 0, 400))
+    this.#host.drops.garbage(bytes)
     const pending = message.id === null ? undefined : this.#pending.get(message.id)
     if (pending === undefined || (of !== undefined && of !== pending)) return
     this.failed(

@@ -89,6 +89,10 @@ export class McpUpstream implements Upstream {
     return this.server !== undefined && !this.#remembered.isConfirmed
   }
 
+  get degraded(): string | undefined {
+    return this.#keepers.drops.degraded
+  }
+
   start(): Promise<void> {
     return this.#fleet.start()
   }

@@ -18,3 +18,15 @@ export function childEnvironment(
   }
   return { env: Object.assign(env, set), refused: refused.filter(name => !Object.hasOwn(set, name)) }
 }
+
+/** The variable in which every process that a gateway starts, and all that those start, carry whose they are. */
+export const MARK_VARIABLE = 'TAPGATE_RUN'
+
+/** The same environment with one more mark. `outer` are those of the gateway itself, which another one may have started. */
+export function marked(
+  environment: Readonly<Record<string, string>>,
+  outer: string | undefined,
+  mark: string,
+): Record<string, string> {
+  return { ...environment, [MARK_VARIABLE]: outer === undefined ? mark : `${outer} ${mark}` }
+}

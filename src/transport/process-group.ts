@@ -1,26 +1,40 @@
 import type { ChildProcess } from 'node:child_process'
+import { startOf } from './process-scan.ts'
 
-/** Signals a process and all that share its group. On Windows, where groups do not exist, the process alone. */
-export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
-  if (child.pid === undefined) return
-  if (process.platform === 'win32') {
-    child.kill(signal)
-    return
+/** A process of ours and all that share its group. On Windows, where groups do not exist, the process alone. */
+export class ProcessGroup {
+  readonly #child: ChildProcess
+  readonly #start: string | undefined
+
+  constructor(child: ChildProcess) {
+    this.#child = child
+    this.#start = child.pid === undefined ? undefined : startOf(child.pid)
   }
-  send(child.pid, signal)
-}
 
-/** Whether anything of the group still runs. */
-export function isGroupAlive(child: ChildProcess): boolean {
-  if (child.pid === undefined || process.platform === 'win32') return false
-  return send(child.pid, 0)
-}
+  signal(signal: NodeJS.Signals): void {
+    if (process.platform === 'win32') this.#child.kill(signal)
+    else this.#send(signal)
+  }
 
-function send(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(-pid, signal)
-  } catch (error) {
-    // EPERM: something is there, and is not ours to signal.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  /** Whether anything of the group still runs. */
+  get isAlive(): boolean {
+    return process.platform !== 'win32' && this.#send(0)
+  }
+
+  #send(signal: NodeJS.Signals | 0): boolean {
+    const { pid } = this.#child
+    if (pid === undefined || !this.#isOurs(pid)) return false
+    try {
+      return process.kill(-pid, signal)
+    } catch (error) {
+      // EPERM: something is there, and is not ours to signal.
+      return (error as NodeJS.ErrnoException).code === 'EPERM'
+    }
+  }
+
+  /** The number of a group is not given away while anybody is in it; a new leader means that nobody of ours is. */
+  #isOurs(pid: number): boolean {
+    const start = startOf(pid)
+    return start === undefined || start === this.#start
   }
 }

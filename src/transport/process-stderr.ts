@@ -1,27 +1,41 @@
 import { OWNER_ONLY } from '../errors.ts'
 import type { Clock, Log } from '../core/ports.ts'
 import { LineSplitter } from './frames.ts'
+import type { Conceal } from './process-secrets.ts'
+import type { RecentLines } from './recent-lines.ts'
 import { visible } from './visible.ts'
 
-const LINES_PER_SECOND = 100
+/** Beyond these a line costs nothing but being counted. */
+const LOGGED_PER_SECOND = 100
+const KEPT_PER_SECOND = 1000
 const LONGEST_LINE = 4096
 const KEPT_BYTES = 4096
 /** How much of the last lines an error text shows. */
 const SHOWN = 300
 
-/** What a process says on stderr: logged, not too fast, and its end kept for error texts. */
+/** Who hears what a process says on stderr. */
+export interface StderrOptions {
+  readonly log: Log
+  readonly clock: Clock
+  /** Takes out what must not be shown to anybody. */
+  readonly conceal: Conceal
+  /** The last lines of its upstream. */
+  readonly recent: RecentLines
+}
+
+/** What a process says on stderr: logged, not too fast, its last lines kept, and its end for error texts. */
 export class Stderr {
-  readonly #log: Log
-  readonly #clock: Clock
+  readonly #options: StderrOptions
+  /** The process that speaks, once there is one. */
+  pid: number | undefined = undefined
   readonly #lines: LineSplitter
   #kept: Buffer = Buffer.alloc(0)
   #windowStart = -Infinity
   #count = 0
   #suppressed = 0
 
-  constructor(log: Log, clock: Clock) {
-    this.#log = log
-    this.#clock = clock
+  constructor(options: StderrOptions) {
+    this.#options = options
     this.#lines = new LineSplitter({
       maxLine: LONGEST_LINE,
       onLine: line => this.#line(line.toString('utf8')),
@@ -41,8 +55,8 @@ export class Stderr {
 
   /** The last lines, for an error text; empty when there are none. */
   get lastWords(): string {
-    const lines = this.#kept
-      .toString('utf8')
+    const lines = this.#options
+      .conceal(this.#kept.toString('utf8'))
       .split(/\r?\n/)
       .filter(line => line.trim() !== '')
     const last = lines.slice(-3).join(' | ').trim()
@@ -50,19 +64,30 @@ export class Stderr {
   }
 
   #line(line: string): void {
-    const now = this.#clock.now()
+    const { log, clock } = this.#options
+    const now = clock.now()
     if (now - this.#windowStart >= 1000) {
       this.#report()
       this.#windowStart = now
       this.#count = 0
     }
-    if (++this.#count > LINES_PER_SECOND) this.#suppressed++
-    else this.#log.info(visible(line, LONGEST_LINE))
+    if (++this.#count > LOGGED_PER_SECOND) this.#suppressed++
+    if (this.#count > KEPT_PER_SECOND) return
+    const text = visible(this.#options.conceal(line), LONGEST_LINE)
+    if (this.#count <= LOGGED_PER_SECOND) log.info(text)
+    this.#keep(text)
+  }
+
+  #keep(text: string): void {
+    const at = Date.now()
+    const line = { at, stream: 'stderr', text } as const
+    this.#options.recent.add(this.pid === undefined ? line : { ...line, pid: this.pid })
   }
 
   #report(): void {
+    const { log } = this.#options
     if (this.#suppressed > 0)
-      this.#log.warn('lines of stderr left out, it writes too fast', { count: this.#suppressed })
+      log.warn('lines of stderr left out, it writes too fast', { count: this.#suppressed })
     this.#suppressed = 0
   }
 }

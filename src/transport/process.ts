@@ -1,20 +1,23 @@
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import type { Clock, Log } from '../core/ports.ts'
+import type { Clock } from '../core/ports.ts'
 import { LineSplitter } from './frames.ts'
-import { isGroupAlive, signalGroup } from './process-group.ts'
-import { Stderr } from './process-stderr.ts'
+import { descendantsOf } from './process-descendants.ts'
+import { ProcessGroup } from './process-group.ts'
+import type { ProcessId } from './process-scan.ts'
+import { spawnServer, type Spawning } from './process-spawn.ts'
+import { type Stderr } from './process-stderr.ts'
+import type { Remains } from './process-sweep.ts'
 import type { ProcessTable } from './process-table.ts'
 
 /** How to run a server, and who hears of it. */
-export interface ProcessOptions {
-  readonly command: string
-  readonly args: readonly string[]
-  readonly env: Record<string, string>
-  readonly cwd: string
+export interface ProcessOptions extends Spawning {
+  /** What its environment is marked with, and that of all it starts. */
+  readonly mark: string
   /** Most bytes of one line of its stdout. */
   readonly maxLine: number
-  readonly log: Log
+  /** Its stderr. */
+  readonly stderr: Stderr
   readonly clock: Clock
   readonly table: ProcessTable
   onLine(line: Buffer): void
@@ -23,11 +26,15 @@ export interface ProcessOptions {
 }
 
 const STEP_MS = 2000
+/** The same for what a server that is gone has left in its group. */
+const ORPHAN_MS = 500
 /** How long output that is still in the pipe may take to arrive after the exit. */
 const DRAIN_MS = 50
 /** How long a process may live on without one of its pipes. */
 const LINGER_MS = 250
 const POLL_MS = 20
+/** When it is noted what a process has started so far: a launcher has launched by then. */
+const RECORD_MS = 1000
 /** Characters that may wait for the process to read them. */
 const MAX_WAITING = 1024 * 1024
 /** The same for what nobody can be told was lost: replies, and notifications. */
@@ -37,36 +44,34 @@ const MAX_REPLIES_WAITING = 16 * 1024 * 1024
 export class ServerProcess {
   readonly #options: ProcessOptions
   readonly #child: ChildProcessWithoutNullStreams
-  readonly #stderr: Stderr
+  readonly #group: ProcessGroup
   readonly #stdout: LineSplitter
   readonly #exited: Promise<void>
   readonly #flush: () => void
   #hasExited = false
   #hasEnded = false
   #stopping: Promise<void> | undefined
+  #recorded: ProcessId[] = []
+  #takeBackRecord = (): void => undefined
   #queue: string[] = []
   #queued = 0
 
   /** Throws what `spawn` throws for arguments that no process could have. */
   constructor(options: ProcessOptions) {
-    const { command, args, env, cwd, table } = options
     this.#options = options
-    this.#stderr = new Stderr(options.log, options.clock)
     this.#stdout = new LineSplitter({
       maxLine: options.maxLine,
       onLine: line => options.onLine(line),
-      onTooLong: () => this.#break(`it wrote a line longer than ${options.maxLine} bytes to stdout`),
+      onTooLong: () => this.giveUp(`it wrote a line longer than ${options.maxLine} bytes to stdout`),
     })
     this.#flush = () => this.#write()
-    this.#child = spawn(command, args, {
-      cwd,
-      env,
-      shell: false,
-      detached: process.platform !== 'win32',
-      windowsHide: true,
-      stdio: 'pipe',
-    })
-    if (this.pid !== undefined) table.add(this)
+    this.#child = spawnServer(options)
+    this.#group = new ProcessGroup(this.#child)
+    if (this.pid !== undefined) {
+      options.table.add(this)
+      options.stderr.pid = this.pid
+      this.#takeBackRecord = options.clock.after(RECORD_MS, () => this.#record())
+    }
     this.#exited = new Promise(resolve => this.#observe(resolve))
   }
 
@@ -75,7 +80,7 @@ export class ServerProcess {
   }
 
   get lastWords(): string {
-    return this.#stderr.lastWords
+    return this.#options.stderr.lastWords
   }
 
   /** Queues a request for its stdin, all of one tick in one write. False when too much waits there already. */
@@ -97,7 +102,7 @@ export class ServerProcess {
     return true
   }
 
-  /** End of stdin, then SIGTERM, then SIGKILL to the whole group, each after two seconds. */
+  /** End of stdin, SIGTERM and SIGKILL to the whole group, two seconds for each, less when only remains are left; then what left the group. */
   stop(): Promise<void> {
     this.#stopping ??= this.#climbDown()
     return this.#stopping
@@ -105,7 +110,7 @@ export class ServerProcess {
 
   /** Ends the group on the spot, without waiting. */
   kill(): void {
-    signalGroup(this.#child, 'SIGKILL')
+    this.#group.signal('SIGKILL')
   }
 
   #write(): void {
@@ -131,19 +136,19 @@ export class ServerProcess {
     )
     stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
     stdout.once('end', () => this.#linger('it closed its stdout'))
-    stderr.on('data', (chunk: Buffer) => this.#stderr.push(chunk))
+    stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
     stdin.on('error', () => this.#linger('it closed its stdin'))
     for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
   }
 
   #linger(why: string): void {
     this.#options.clock.after(LINGER_MS, () => {
-      if (!this.#hasExited && this.#stopping === undefined) this.#break(why)
+      if (!this.#hasExited && this.#stopping === undefined) this.giveUp(why)
     })
   }
 
   /** It still runs, and is of no more use. */
-  #break(why: string): void {
+  giveUp(why: string): void {
     this.#end(why)
     void this.stop()
   }
@@ -154,7 +159,7 @@ export class ServerProcess {
     // That may have been the line too many.
     if (this.#isOver()) return
     this.#hasEnded = true
-    this.#stderr.end()
+    this.#options.stderr.end()
     this.#options.onEnd(`${why}${this.lastWords}`)
     void this.stop()
   }
@@ -163,24 +168,36 @@ export class ServerProcess {
     return this.#hasEnded
   }
 
+  /** What has left the group is found again by this, should it have cleaned its environment of our mark. */
+  #record(): void {
+    if (this.pid !== undefined && !this.#hasExited) this.#recorded.push(...descendantsOf(this.pid))
+  }
+
   async #climbDown(): Promise<void> {
+    this.#takeBackRecord()
+    this.#record()
     if (this.#queue.length > 0) this.#write()
     this.#child.stdin.end()
     if (!this.#hasExited) await this.#within(STEP_MS, () => this.#hasExited)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (await this.#within(DRAIN_MS, () => this.#isGone())) break
-      signalGroup(this.#child, signal)
-      await this.#within(STEP_MS, () => this.#isGone())
+      this.#group.signal(signal)
+      await this.#within(this.#hasExited ? ORPHAN_MS : STEP_MS, () => this.#isGone())
     }
     // Its last output may still be on the way.
     await this.#within(2 * DRAIN_MS, () => this.#hasEnded)
     this.#child.stdout.destroy()
     this.#child.stderr.destroy()
-    this.#options.table.delete(this)
+    await this.#options.table.delete(this, this.#remains())
+  }
+
+  #remains(): Remains | undefined {
+    const { pid } = this
+    return pid === undefined ? undefined : { pid, mark: this.#options.mark, recorded: this.#recorded }
   }
 
   #isGone(): boolean {
-    return this.#hasExited && !isGroupAlive(this.#child)
+    return this.#hasExited && !this.#group.isAlive
   }
 
   async #within(ms: number, isDone: () => boolean): Promise<boolean> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -21,11 +21,14 @@ interface Run {
   readonly env?: string
   /** Variables that point at the test upstream. */
   readonly remote?: readonly string[]
+  /** Why it cannot run on this machine. */
+  readonly skip?: string | false
   readonly calls: readonly (readonly [tool: string, args: JsonObject, answers: RegExp])[]
 }
 
 const ENTITY = { name: 'Cached', entityType: 'thing', observations: ['kept'] }
 const HI = { message: 'hi' }
+const NOTE = 'A note that the server may change.\n'
 
 const RUNS: readonly Run[] = [
   {
@@ -106,6 +109,15 @@ const RUNS: readonly Run[] = [
       ['memory__read_graph', {}, /entities/],
     ],
   },
+  {
+    example: 'sandbox',
+    skip: canSandbox() ? false : 'bwrap is not installed, or may not make namespaces here',
+    calls: [
+      ['notes__write_file', { path: 'notes/today.md', content: NOTE }, /Successfully wrote/],
+      ['notes__write_file', { path: 'README.md', content: 'gone' }, /EROFS|read-only|EACCES/],
+      ['notes__read_text_file', { path: 'README.md' }, /# Sandbox/],
+    ],
+  },
   { example: 'websocket', calls: [['memory__read_graph', {}, /entities/]] },
   {
     example: 'write-a-plugin',
@@ -115,25 +127,29 @@ const RUNS: readonly Run[] = [
 
 describe('examples', { concurrency: 4 }, () => {
   for (const run of RUNS) {
-    const { example, env, remote = [], calls } = run
-    test(`examples/${example}${env === undefined ? '' : ` --env ${env}`} does what it says`, async t => {
-      const who = (_args: JsonObject, { headers }: { headers: object }): string => JSON.stringify(headers)
-      const web = closeAfter(t, await testUpstream({ tools: { who } }))
-      const variables = Object.fromEntries(remote.map(name => [name, web.url]))
-      const environment = { PATH, SystemRoot, SEARCH_TOKEN: 'token', ...variables }
-      const set = ['listeners={"main":{"type":"http","port":0}}']
-      const config = await loadConfig({
-        cwd: join(EXAMPLES, example),
-        file: 'gateway.yaml',
-        env,
-        set,
-        environment,
-      })
-      const gateway = closeAfter(t, await testGateway({ config, environment }))
-      const client = closeAfter(t, await testClient(gateway))
+    const { example, env, remote = [], skip = false, calls } = run
+    test(
+      `examples/${example}${env === undefined ? '' : ` --env ${env}`} does what it says`,
+      { skip },
+      async t => {
+        const who = (_args: JsonObject, { headers }: { headers: object }): string => JSON.stringify(headers)
+        const web = closeAfter(t, await testUpstream({ tools: { who } }))
+        const variables = Object.fromEntries(remote.map(name => [name, web.url]))
+        const environment = { PATH, SystemRoot, SEARCH_TOKEN: 'token', ...variables }
+        const set = ['listeners={"main":{"type":"http","port":0}}']
+        const config = await loadConfig({
+          cwd: join(EXAMPLES, example),
+          file: 'gateway.yaml',
+          env,
+          set,
+          environment,
+        })
+        const gateway = closeAfter(t, await testGateway({ config, environment }))
+        const client = closeAfter(t, await testClient(gateway))
 
-      for (const [tool, args, answers] of calls) assert.match(await called(client, tool, args), answers)
-    })
+        for (const [tool, args, answers] of calls) assert.match(await called(client, tool, args), answers)
+      },
+    )
   }
 
   test('examples/embed runs to its end', async () => {
@@ -147,6 +163,10 @@ describe('examples', { concurrency: 4 }, () => {
     assert.match(stdout, /\[\{"name":"main","type":"http","url":"http:[^"]+"\}\]\necho\n$/)
   })
 })
+
+function canSandbox(): boolean {
+  return spawnSync('bwrap', ['--unshare-pid', '--ro-bind', '/', '/', 'true']).status === 0
+}
 
 async function called(client: TestClient, name: string, args: JsonObject): Promise<string> {
   const { result, error } = await client.request('tools/call', { name, arguments: args })

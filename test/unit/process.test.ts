@@ -31,6 +31,8 @@ describe('a server process', { concurrency: 4 }, () => {
     }
 
     delete env.NODE_TEST_CONTEXT
+    assert.match(env.TAPGATE_RUN ?? '', /^tapgate:\d+:\d+:[0-9a-f]{32}:[0-9a-f]{12}:1:it$/)
+    delete env.TAPGATE_RUN
     assert.deepEqual(env, { PATH: process.env.PATH, OWN: '1', LANG: 'de' })
   })
 

@@ -1,0 +1,46 @@
+import type { RpcError } from '../protocol/rpc-error.ts'
+import type { Gate, Principal } from './ports.ts'
+
+/** A request that goes no further: the HTTP status and the error that say why. */
+export interface Refusal {
+  readonly status: number
+  readonly error: RpcError
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What came with an HTTP request, for the plugin that finds out whose it is. A body has not been read yet. */
+export interface Credentials {
+  readonly listener: string
+  /** Upper case, such as `POST`. */
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  /** Every value of a header, in order; empty when it was not sent. */
+  header(name: string): readonly string[]
+  /** The address of the other end of the connection. */
+  readonly remoteAddress: string | undefined
+}
+
+/** One HTTP request that is not MCP: for a path that a plugin serves beside the MCP endpoint. */
+export interface HttpRequest extends Credentials {
+  readonly query: URLSearchParams
+  /** Who sent it, as `authenticate` found out. */
+  readonly caller: Principal
+  /** The road, for plugins that offer MCP in another form. */
+  readonly gate: Gate
+  /**
+   * The body, at most `limits.body` bytes.
+   * @throws GatewayError GW_TOO_LARGE
+   */
+  body(): Promise<Buffer>
+  /** Runs `listener` when the client goes away before it was answered. */
+  onGone(listener: () => void): void
+}
+
+/** What a plugin answers an `HttpRequest` with. Header names are lower case. */
+export interface HttpReply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Written as it is; what is iterated over is streamed, no faster than it is read. */
+  readonly body?: string | Buffer | AsyncIterable<string | Buffer>
+}

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { startOf, type ProcessId } from './process-scan.ts'
+
+/** More than this are not recorded; their marks find them. */
+const MAX_RECORDED = 1024
+
+/** What a process has started, and what that has, as far as the chain is whole at this moment. Empty where there is no /proc. */
+export function descendantsOf(pid: number): ProcessId[] {
+  const found: ProcessId[] = []
+  const seen = new Set([pid])
+  const queue = [pid]
+  for (let at = 0; at < queue.length && found.length < MAX_RECORDED; at++) {
+    for (const child of childrenOf(queue[at] ?? 0)) {
+      const start = seen.has(child) ? undefined : startOf(child)
+      if (start === undefined) continue
+      seen.add(child)
+      queue.push(child)
+      found.push({ pid: child, start })
+    }
+  }
+  return found
+}
+
+/** Children belong to the thread that started them (proc(5)). */
+function childrenOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).flatMap(thread =>
+      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
+        .trim()
+        .split(' ')
+        .filter(Boolean)
+        .map(Number),
+    )
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,64 @@
+import { homedir } from 'node:os'
+import type { StdioUpstreamConfig } from '../config/config.gen.ts'
+import { belowCeilings } from './process-ceilings.ts'
+import { findProgram } from './process-program.ts'
+import { sandboxArguments } from './process-sandbox.ts'
+
+/** A program with its arguments, as it is really run. */
+export interface Launch {
+  readonly command: string
+  readonly args: readonly string[]
+}
+
+/** Where a server is started. */
+export interface LaunchSite {
+  /** Directory of the configuration. */
+  readonly directory: string
+  readonly cwd: string
+  /** The environment of the child. */
+  readonly env: Readonly<Record<string, string>>
+  /** The gateway's own. */
+  readonly outside: Readonly<Record<string, string | undefined>>
+}
+
+type Spec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox'>
+
+/**
+ * What is run for a server: itself, or what sets its ceilings and builds its sandbox first. Throws an Error that says
+ * what is missing.
+ */
+export function launchOf(spec: Spec, site: LaunchSite): Launch {
+  const { command, args, ceilings, sandbox } = spec
+  if ((ceilings === undefined && sandbox === undefined) || process.platform === 'win32') {
+    if (sandbox !== undefined) throw new Error('"sandbox: bwrap" works on Linux only')
+    return { command, args }
+  }
+  const program = findProgram(command, site.env.PATH, site.cwd)
+  // Whatever wraps it would fail in words of its own.
+  if (program === undefined)
+    throw new Error(
+      'command not found – is it installed, and is its folder on the PATH that the gateway passes on?',
+    )
+  const argv = belowCeilings(ceilings, [program, ...args], sandbox !== undefined)
+  return split(
+    sandbox === undefined ? argv : [bubblewrap(site), ...inSandbox(sandbox, program, site), ...argv],
+  )
+}
+
+function inSandbox(sandbox: NonNullable<Spec['sandbox']>, program: string, site: LaunchSite): string[] {
+  const { directory, cwd, outside } = site
+  return sandboxArguments(sandbox, { directory, cwd, program, home: outside.HOME ?? homedir() })
+}
+
+function bubblewrap({ outside }: LaunchSite): string {
+  if (process.platform !== 'linux') throw new Error('"sandbox: bwrap" works on Linux only')
+  const file = findProgram('bwrap', outside.PATH, '/')
+  if (file !== undefined) return file
+  throw new Error(
+    '"sandbox: bwrap" is configured, and bwrap is not installed (Debian and Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)',
+  )
+}
+
+function split([command = '', ...args]: readonly string[]): Launch {
+  return { command, args }
+}

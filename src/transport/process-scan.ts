@@ -1,0 +1,78 @@
+import { readFile, readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { MARK_VARIABLE } from './process-environment.ts'
+
+/** One process for certain: a number may be given to another process later, but not with the same start. */
+export interface ProcessId {
+  readonly pid: number
+  /** Clock ticks from the start of the machine to the start of the process. */
+  readonly start: string
+}
+
+/** One process as /proc shows it. */
+export interface Seen extends ProcessId {
+  readonly session: number
+  /** What it was marked with, by us or by another gateway. */
+  readonly marks: readonly string[]
+}
+
+/** Files read at once, so that the pool of threads has room for others. */
+const LANES = 2
+
+/** Every live process that could be seen and did not start before `since` (clock ticks). Reads /proc without blocking; elsewhere than on Linux there is nothing to see. */
+export async function scanProcesses(since = 0): Promise<readonly Seen[]> {
+  const pids = (await readdir('/proc').catch(() => [])).filter(name => /^\d+$/.test(name)).map(Number)
+  const found: Seen[] = []
+  const rest = pids.values()
+  const lane = async (): Promise<void> => {
+    for (const pid of rest) {
+      const seen = await look(pid, since)
+      if (seen !== undefined) found.push(seen)
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  return found
+}
+
+/** When a process started; undefined when there is none, or when it only waits to be reaped. */
+export function startOf(pid: number): string | undefined {
+  try {
+    return statOf(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.start
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether this very process still runs. */
+export function isSame({ pid, start }: ProcessId): boolean {
+  return startOf(pid) === start
+}
+
+async function look(pid: number, since: number): Promise<Seen | undefined> {
+  const stat = statOf(await read(`/proc/${pid}/stat`))
+  // Reading the environment is the dear part.
+  if (stat === undefined || Number(stat.start) < since) return undefined
+  return { pid, ...stat, marks: marksIn(await read(`/proc/${pid}/environ`)) }
+}
+
+// A callback costs less than a promise of a file handle, and this is done for every process of the machine.
+function read(file: string): Promise<string> {
+  return new Promise(resolve =>
+    readFile(file, 'latin1', (error, text) => resolve(error === null ? text : '')),
+  )
+}
+
+/** The name in brackets may hold anything, so what counts begins behind the last one (proc(5)). */
+function statOf(stat: string): { session: number; start: string } | undefined {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state = 'X', , , session] = fields
+  const start = fields[19]
+  return start === undefined || 'ZX'.includes(state) ? undefined : { session: Number(session), start }
+}
+
+function marksIn(environment: string): readonly string[] {
+  const at = environment.startsWith(`${MARK_VARIABLE}=`) ? 0 : environment.indexOf(`\0${MARK_VARIABLE}=`) + 1
+  if (at === 0 && !environment.startsWith(`${MARK_VARIABLE}=`)) return []
+  const end = environment.indexOf('\0', at)
+  return environment.slice(at + MARK_VARIABLE.length + 1, end < 0 ? undefined : end).split(' ')
+}
