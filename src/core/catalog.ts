@@ -145,7 +145,12 @@ export class Catalog {
     return this.#parts.troubles(upstream)
   }
 
-  /** Whether an upstream may have things of this kind that could not be listed in time. */
+  /** The thing that had this name when its upstream could last be asked; undefined while it can be. */
+  former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined {
+    return this.#parts.former(kind, viewKey(kind, session), exposed)
+  }
+
+  /** Whether an upstream may have things of this kind that could not be listed in time, or at all. */
   isMissing(node: UpstreamNode, kind: Kind): boolean {
     return this.#parts.isMissing(node, kind)
   }

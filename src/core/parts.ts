@@ -1,6 +1,7 @@
 import { gatewayError, reasonOf } from '../errors.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
 import type { RoadCall } from './exchange.ts'
 import { EMPTY, fetchPart, lacks, listCall, type Part } from './fanout.ts'
 import { inTime } from './grace.ts'
@@ -41,12 +42,22 @@ export class Parts {
     return troubles === undefined ? undefined : Object.fromEntries(troubles)
   }
 
-  /** Whether an upstream has not come up with a list yet and nobody waits for it any more. */
-  isMissing(node: UpstreamNode, kind: Kind): boolean {
-    const shelves = [...(this.#shelves.get(node) ?? [])]
-    return shelves.some(
-      ([key, { isLate, known }]) => key.startsWith(`${kind}\n`) && isLate && known === undefined,
-    )
+  /** Whether an upstream may have things that it could not list in time, or at all. */
+  isMissing({ upstream }: UpstreamNode, kind: Kind): boolean {
+    return this.#troubles.get(upstream.name)?.has(kind) === true
+  }
+
+  /** What this caller was last told has this name, of an upstream that could not list it again. */
+  former(kind: Kind, caller: string, exposed: string): CatalogEntry | undefined {
+    for (const [node, shelves] of this.#shelves) {
+      if (!this.isMissing(node, kind)) continue
+      for (const [key, { known }] of shelves) {
+        const isMeant = key.startsWith(`${kind}\n${caller}\n`)
+        const entry = isMeant ? known?.entries.find(candidate => candidate.exposed === exposed) : undefined
+        if (entry !== undefined) return entry
+      }
+    }
+    return undefined
   }
 
   /**

@@ -141,14 +141,18 @@ export class Router {
     return node === undefined || isUp(node.upstream) ? undefined : node.upstream.name
   }
 
-  /** The same for one that is too slow to list: it may have the thing, and says so itself. */
+  /** The same for one that cannot list now: it may have the thing, and says so itself. */
   #lateOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
+    const entry = this.#graph.catalog.former(kind, session, name) ?? this.#guessed(kind, name)
+    const permitted = entry === undefined ? undefined : this.#graph.catalog.permits(entry, session)
+    return permitted?.exposed === name ? permitted : undefined
+  }
+
+  #guessed(kind: Kind, name: string): CatalogEntry | undefined {
     const node = this.#prefixed(kind, name)
     if (node === undefined || !this.#graph.catalog.isMissing(node, kind)) return undefined
     const original = name.slice(node.prefix.length)
-    const entry = entryOf(kind, node.upstream.name, original, node.prefix, { name: original })
-    const permitted = this.#graph.catalog.permits(entry, session)
-    return permitted?.exposed === name ? permitted : undefined
+    return entryOf(kind, node.upstream.name, original, node.prefix, { name: original })
   }
 
   /** Servers may serve URIs they do not list: by template, else by the only one, else by whoever lists that origin. */

@@ -190,3 +190,16 @@ test('an upstream that never starts is waited for once, not by each client anew'
 
   assert.ok(performance.now() - started < 5 * WAIT_MS, 'ten waits would take twice as long')
 })
+
+test('a name whose upstream cannot list any more still belongs to it: its call says what is wrong', async t => {
+  for (const prefix of ['slow__', '']) {
+    const { slow, client } = await two(t, { prefix })
+    await client.request('tools/list')
+    for (const method of ['tools/list', 'tools/call'])
+      slow.offer.methods.set(method, () => ({ code: -32603, message: 'out of order' }))
+    assert.deepEqual(await listed(client), ['quick__two'])
+
+    await assert.rejects(client.request('tools/call', { name: `${prefix}one` }), /out of order/)
+    await assert.rejects(client.request('tools/call', { name: 'quick__one' }), /Unknown tool/)
+  }
+})
