@@ -4,13 +4,14 @@ import { KINDS, LISTS, METHODS, type Kind } from '../protocol/methods.ts'
 import { HEADER } from '../protocol/names.ts'
 import type { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import { entryOf, type CatalogEntry } from './catalog-entry.ts'
 import { mergedCapabilities } from './capabilities.ts'
 import type { Part } from './fanout.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import { Parts } from './parts.ts'
 import type { Answer, Exchange, Session } from './ports.ts'
 import { authorizationKey, principalKey } from './principal.ts'
+import { isUp } from './up.ts'
 import { View, type Freshness } from './view.ts'
 
 /** Views kept at once: one per kind and principal. */
@@ -145,14 +146,21 @@ export class Catalog {
     return this.#parts.troubles(upstream)
   }
 
-  /** The thing that had this name when its upstream could last be asked; undefined while it can be. */
-  former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined {
-    return this.#parts.former(kind, viewKey(kind, session), exposed)
-  }
-
   /** Whether an upstream may have things of this kind that could not be listed in time, or at all. */
   isMissing(node: UpstreamNode, kind: Kind): boolean {
     return this.#parts.isMissing(node, kind)
+  }
+
+  /** The thing of this name among those that cannot be listed now: as it was listed last or, if nothing ever was, perhaps. */
+  former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined {
+    for (const node of this.#graph.upstreams.values()) {
+      if (isUp(node.upstream) && !this.isMissing(node, kind)) continue
+      const known = this.#parts.lastKnown(node, kind, viewKey(kind, session))?.entries
+      const entries = this.#tapped(known ?? conceivable(node, kind, exposed), kind, session)
+      const entry = entries.find(candidate => candidate.exposed === exposed)
+      if (entry !== undefined) return entry
+    }
+    return undefined
   }
 
   /** Whether the `catalog` taps let this principal see an upstream's thing, listed or not. */
@@ -223,6 +231,12 @@ export class Catalog {
     this.#kept.delete(oldest)
     this.#hasForgotten = true
   }
+}
+
+/** A name without prefix may belong to any upstream that has none; a URI says more of itself. */
+function conceivable({ upstream, prefix }: UpstreamNode, kind: Kind, name: string): CatalogEntry[] {
+  const isNamed = kind === 'tools' || kind === 'prompts'
+  return prefix === '' && isNamed ? [entryOf(kind, upstream.name, name, prefix, { name })] : []
 }
 
 /** What nobody should keep. */

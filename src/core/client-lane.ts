@@ -38,6 +38,8 @@ export class ClientLane {
   readonly #held = new Map<string, Held>()
   readonly #changed = new Set<string>()
   readonly #saver: ListSaver
+  /** Upstreams that clients were told have gone. */
+  readonly #away = new Set<string>()
   #sessions: ReadonlySet<Session> = new Set()
   /** Notifications that had nowhere to go, for the log and metrics. */
   dropped = 0
@@ -79,11 +81,20 @@ export class ClientLane {
       state,
       this.#graph.upstreams.get(upstream)?.upstream.problem,
     )
-    if (state !== 'ready' && state !== 'failed') return
+    if (!this.#hasComeOrGone(upstream, state)) return
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
     for (const kind of KINDS)
       if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed)
     this.#saver.listsChanged(upstream)
+  }
+
+  /** One that is tried again and again goes but once. */
+  #hasComeOrGone(upstream: string, state: UpstreamState): boolean {
+    if (state === 'ready') this.#away.delete(upstream)
+    if (state !== 'failed') return state === 'ready'
+    const isNew = !this.#away.has(upstream)
+    this.#away.add(upstream)
+    return isNew
   }
 
   /** Every conversation that is to be told when a list of its changes, with those of listens. */

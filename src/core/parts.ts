@@ -1,7 +1,6 @@
 import { gatewayError, reasonOf } from '../errors.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
 import type { RoadCall } from './exchange.ts'
 import { EMPTY, fetchPart, lacks, listCall, type Part } from './fanout.ts'
 import { inTime } from './grace.ts'
@@ -47,17 +46,12 @@ export class Parts {
     return this.#troubles.get(upstream.name)?.has(kind) === true
   }
 
-  /** What this caller was last told has this name, of an upstream that could not list it again. */
-  former(kind: Kind, caller: string, exposed: string): CatalogEntry | undefined {
-    for (const [node, shelves] of this.#shelves) {
-      if (!this.isMissing(node, kind)) continue
-      for (const [key, { known }] of shelves) {
-        const isMeant = key.startsWith(`${kind}\n${caller}\n`)
-        const entry = isMeant ? known?.entries.find(candidate => candidate.exposed === exposed) : undefined
-        if (entry !== undefined) return entry
-      }
-    }
-    return undefined
+  /** What an upstream listed to this caller last; undefined when it never did. */
+  lastKnown(node: UpstreamNode, kind: Kind, caller: string): Part | undefined {
+    const shelves = [...(this.#shelves.get(node) ?? [])].reverse()
+    return shelves.find(
+      ([key, { known }]) => key.startsWith(`${kind}\n${caller}\n`) && known !== undefined,
+    )?.[1].known
   }
 
   /**
