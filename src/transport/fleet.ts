@@ -81,7 +81,7 @@ export class Fleet {
     if (main === undefined) return undefined
     if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#keeperFor(call, main).link
     const project = this.#projects.known(call.exchange.session)
-    return project === undefined ? undefined : this.#pool.keeperFor(call, main, project).link
+    return project === undefined ? undefined : this.#keeperFor(call, main, project).link
   }
 
   /** The same, once it is up; undefined when the client did not wait. */
@@ -91,7 +91,7 @@ export class Fleet {
     if (this.#projects === undefined || OF_MAIN.has(call.method))
       return this.#keeperFor(call, main).readyFor(call)
     const project = await this.#projects.of(call)
-    return this.#pool.keeperFor(call, main, project).readyFor(call)
+    return this.#keeperFor(call, main, project).readyFor(call)
   }
 
   links(): Link[] {
@@ -140,8 +140,10 @@ export class Fleet {
     this.#projects?.sessionEnded(session)
   }
 
-  #keeperFor(call: Call, main: Link): LinkKeeper {
-    const keeper = this.#pool.keeperFor(call, main)
+  #keeperFor(call: Call, main: Link, project?: string): LinkKeeper {
+    // The main process runs where the gateway does: whoever works there, and shares, needs no other.
+    const isApart = project !== this.#projects?.home || this.#host.spec.isolation !== 'shared'
+    const keeper = this.#pool.keeperFor(call, main, isApart ? project : undefined)
     if (this.#replicas === undefined || OF_MAIN.has(call.method)) return keeper
     return this.#replicas.pick() ?? keeper
   }
