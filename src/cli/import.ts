@@ -4,6 +4,7 @@ import { basename, relative, resolve, sep } from 'node:path'
 import { toYaml } from '../config/plain-yaml.ts'
 import { gatewayError } from '../errors.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { ofProject } from './import/claude-projects.ts'
 import { formatOf } from './import/formats.ts'
 import { readSettings } from './import/read.ts'
 import { isSplit, splitConfig } from './import/seed.ts'
@@ -52,9 +53,10 @@ export async function importServers({
   const target = resolve(cwd, output)
   const shown = relative(cwd, target).split(sep).join('/')
   if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
-  const settings = await readSettings(resolve(cwd, file))
+  const read = await readSettings(resolve(cwd, file))
   const notes: string[] = []
   const note = (name: string, text: string): void => void notes.push(oneLine(`${name}: ${text}`))
+  const settings = ofProject(read, cwd, note)
   const { format, config } = configFrom(settings, file, remote, note)
   const upstreams = Object.keys(config.upstreams as JsonObject)
   if (upstreams.length === 0)
