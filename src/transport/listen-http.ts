@@ -8,6 +8,7 @@ import { Conversations } from './http/conversations.ts'
 import type { HttpEdge } from './http/edge.ts'
 import { serveRequest } from './http/serve-request.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './http/settings.ts'
+import { Standing } from './http/standing.ts'
 import { InFlight } from './in-flight.ts'
 import { LegacySessions } from './legacy-sessions.ts'
 import { SseStreams } from './sse-write.ts'
@@ -80,6 +81,8 @@ class HttpListener implements Listener {
       log,
       clock,
       settings,
+      endpoint: '',
+      standing: new Standing(gate, clock),
       sessions,
       callers,
       streams,
@@ -151,6 +154,7 @@ class HttpListener implements Listener {
     const { host, path } = this.#edge.settings
     const { port } = this.#server.address() as AddressInfo
     this.#url = `http://${inUrl(host)}:${port}${path}`
+    this.#edge.endpoint = this.#url
   }
 
   /**
@@ -176,6 +180,10 @@ class HttpListener implements Listener {
     return gatewayError('GW_LISTEN', { listener: this.name, address: `${inUrl(host)}:${port}`, why, cause })
   }
 
+  recheck(): void {
+    this.#edge.standing.recheck()
+  }
+
   stop(graceMs: number): Promise<void> {
     this.#stopped ??= this.#stop(graceMs)
     return this.#stopped
@@ -196,6 +204,7 @@ class HttpListener implements Listener {
     await conversations
     edge.sessions.endAll('shutdown')
     edge.streams.stop()
+    edge.standing.stop()
   }
 }
 
