@@ -43,7 +43,6 @@ const KEEP_ALIVE_MS = 30_000
 const MAX_HEADERS = 128
 
 class HttpListener implements Listener {
-  readonly name: string
   readonly type = 'http'
   readonly #edge: HttpEdge
   readonly #server: Server
@@ -54,9 +53,9 @@ class HttpListener implements Listener {
   #stopped: Promise<void> | undefined
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
-    const { name, gate, log, clock } = context
-    const settings = httpSettings(name, spec, config, context.authenticates)
-    this.#authenticates = context.authenticates
+    const { name, gate, log, clock, authenticates } = context
+    const settings = httpSettings(name, spec, config, authenticates)
+    this.#authenticates = authenticates
     const callers = new Callers(settings.maxSessionsEach)
     const pipes = new Conversations(clock, settings.idleMs)
     const settingsNow = (): HttpSettings => this.#edge.settings
@@ -74,7 +73,6 @@ class HttpListener implements Listener {
       },
     })
     const streams = new SseStreams(clock)
-    this.name = name
     this.#edge = {
       name,
       gate,
@@ -94,6 +92,10 @@ class HttpListener implements Listener {
       isStopping: false,
     }
     this.#server = this.#createServer(settings.ws === undefined ? undefined : upgradeTo?.(this.#edge))
+  }
+
+  get name(): string {
+    return this.#edge.name
   }
 
   get url(): string | undefined {
