@@ -52,6 +52,7 @@ export class Rule {
   readonly isLate: boolean
   readonly isOfTools: boolean
   readonly #spec: RuleConfig
+  readonly #per: Readonly<Record<RuleConfig['per'][number], boolean>>
   readonly #counts: Counts
   readonly #clock: Clock
   readonly #quotas: () => Quotas
@@ -64,6 +65,12 @@ export class Rule {
     this.isOfTools = tools !== undefined || per.includes('tool')
     this.isLate = this.isOfTools || upstreams !== undefined || per.includes('upstream')
     this.#spec = spec
+    this.#per = {
+      principal: per.includes('principal'),
+      session: per.includes('session'),
+      tool: per.includes('tool'),
+      upstream: per.includes('upstream'),
+    }
     this.#counts = counts
     this.#clock = clock
     this.#quotas = quotas
@@ -88,14 +95,12 @@ export class Rule {
   keyOf(subject: Subject): string | undefined {
     if (!this.#isAbout(subject)) return undefined
     const { principal, session, upstream, tool } = subject
-    let key = ''
+    const per = this.#per
     // Every part but the last ends where it must: JSON, an id of ours, a configured name.
-    for (const part of this.#spec.per) {
-      if (part === 'principal') key += principalKey(principal)
-      else if (part === 'session') key += ` ${sessionOf(session)}`
-    }
-    if (this.#spec.per.includes('upstream')) key += ` ${upstream}`
-    return this.#spec.per.includes('tool') ? `${key} ${tool}` : key
+    let key = per.principal ? principalKey(principal) : ''
+    if (per.session) key += ` ${sessionOf(session)}`
+    if (per.upstream) key += ` ${upstream}`
+    return per.tool ? `${key} ${tool}` : key
   }
 
   /** Why there is no room; undefined when there is. Nothing is counted yet. */
