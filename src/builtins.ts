@@ -1,4 +1,6 @@
+import { auth } from '../plugins/auth/index.ts'
 import { cache } from '../plugins/cache/index.ts'
+import { rateLimit } from '../plugins/rate-limit/index.ts'
 import { resilience } from '../plugins/resilience/index.ts'
 import { routing } from '../plugins/routing/index.ts'
 import { sessionHeaders } from '../plugins/session-headers/index.ts'
@@ -21,7 +23,11 @@ export const builtins: readonly Plugin<never>[] = [
   callWs,
   routing,
   toolFilter,
+  // After what renames, as its rules are about the names that clients see.
+  auth,
   sessionHeaders,
+  // Outside the cache: who is refused must not be refused in another's place.
+  rateLimit,
   // Outside the deadline, so that a hit needs no timer.
   cache,
   resilience,

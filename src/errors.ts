@@ -194,6 +194,24 @@ export const ERRORS = {
     http: 413,
     rpc: RPC.internal,
   },
+  GW_UNAUTHORIZED: {
+    text: 'who sends this is not known: {why}',
+    hint: 'Send an API key or a token of the configured issuer, as Authorization: Bearer.',
+    http: 401,
+    rpc: RPC.invalidRequest,
+  },
+  GW_FORBIDDEN: {
+    text: '{what} needs the scope {scopes}',
+    hint: 'Ask the issuer for a token with these scopes; auth.rules says what needs which.',
+    http: 403,
+    rpc: RPC.invalidRequest,
+  },
+  GW_RATE_LIMITED: {
+    text: 'too many requests: rule "{rule}" allows {allowed}',
+    hint: 'Come back after retryAfterMs; rateLimit.rules sets the limits.',
+    http: 429,
+    rpc: RPC.internal,
+  },
   GW_DENIED: { text: '{reason}', hint: 'A rule of routes refuses it.', rpc: RPC.invalidParams },
   GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', rpc: RPC.internal },
   GW_STOPPING: {

@@ -64,7 +64,8 @@ export async function buildGeneration(
     ...(await loadConfigured(config, directory)),
     ...given,
   ])
-  const hooks = await install(plugins, { config, log: around.log, clock: around.clock, slots: around.slots })
+  const { log, clock, slots } = around
+  const hooks = await install(plugins, { config, directory, log, clock, slots })
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
   const graph = new Graph({

@@ -89,7 +89,7 @@ export class Generations {
   }
 
   async #replace(source: LoadedConfig | JsonObject): Promise<Replaced> {
-    const { around, directory, gate } = this.#host
+    const { around, directory, gate, listeners } = this.#host
     this.#refuseAtTheEnd()
     const before = this.#current
     const loaded = await loadedFrom(source, directory)
@@ -102,6 +102,7 @@ export class Generations {
       const { max, starting } = next.loaded.config.processes
       around.room.resize(max, starting)
       gate.swap(next.graph)
+      listeners.recheck()
       this.#drained = this.#drain(before, next, listening).catch((error: unknown) =>
         around.log.error('an old generation did not end well', { reason: reasonOf(error) }),
       )

@@ -69,9 +69,8 @@ export class Listeners {
   }
 
   async #take({ loaded, hooks }: Plan, { before, after, stopped }: Step, graceMs: number): Promise<void> {
-    const authenticates = asksWho(hooks)
     const replaced = Object.entries(loaded.config.listeners).filter(([name, spec]) => {
-      const kept = keep(before.get(name), { spec, authenticates }, loaded.config)
+      const kept = keep(before.get(name), { spec, authenticates: asksWho(hooks, name) }, loaded.config)
       if (kept !== undefined) after.set(name, kept)
       return kept === undefined
     })
@@ -86,6 +85,11 @@ export class Listeners {
       }
       after.set(name, await this.#start(name, spec, hooks))
     }
+  }
+
+  /** After a reload: whom the new generation does not know goes. */
+  recheck(): void {
+    for (const { listener } of this.#open.values()) listener.recheck?.()
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -114,7 +118,7 @@ export class Listeners {
   async #start(name: string, spec: ListenerConfig, hooks: Hooks): Promise<Open> {
     const listener = this.#create(name, spec, hooks)
     await listener.start()
-    return { spec, authenticates: asksWho(hooks), listener }
+    return { spec, authenticates: asksWho(hooks, name), listener }
   }
 
   #create(name: string, spec: ListenerConfig, hooks: Hooks): Listener {
@@ -124,7 +128,7 @@ export class Listeners {
       log,
       clock: this.#context.clock,
       gate: this.#context.gate,
-      authenticates: asksWho(hooks),
+      authenticates: asksWho(hooks, name),
     })
     if (listener !== undefined && listener !== null) return listener
     throw gatewayError('GW_LISTEN', {
@@ -148,8 +152,8 @@ function keep(
   return goesOn ? { spec, authenticates, listener } : undefined
 }
 
-function asksWho(hooks: Hooks): boolean {
-  return hooks.runner('authenticate') !== undefined
+function asksWho(hooks: Hooks, listener: string): boolean {
+  return hooks.runner('authenticate', listener) !== undefined
 }
 
 function without(some: ReadonlyMap<string, Open>, others: ReadonlyMap<string, Open>): Listener[] {

@@ -15,7 +15,7 @@
  * export default plugin
  * ```
  */
-import type { Answer, Clock, Exchange, Log, Session } from './core/ports.ts'
+import type { Answer, Clock, Exchange, HttpSide, Log, Session } from './core/ports.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
@@ -39,10 +39,14 @@ export interface PluginApi<Options = unknown> {
   readonly hooks: PluginHooks
   readonly log: Log
   readonly clock: Clock
+  /** Directory that relative paths of the configuration are relative to. */
+  readonly directory: string
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>
     session<T>(init: (session: Session) => T): Slot<Session, T>
+    /** State of the whole gateway, made once: every later generation of the plugin gets the same. */
+    gateway<T>(init: () => T): T
   }
 }
 
@@ -72,9 +76,13 @@ export function definePlugin<Options>(plugin: Plugin<Options>): Plugin<Options> 
   return plugin
 }
 
-/** An answer that refuses. Use −32602 for what the caller did wrong; the range −32000…−32099 is the protocol's. */
-export function refuse(code: number, message: string, data?: unknown): Answer {
-  return { error: rpcError(code, message, data) }
+/**
+ * An answer that refuses. Use −32602 for what the caller did wrong; the range −32000…−32099 is the protocol's. With
+ * `http` the response over HTTP has that status and those headers too, where it carries nothing else.
+ */
+export function refuse(code: number, message: string, data?: unknown, http?: HttpSide): Answer {
+  const error = rpcError(code, message, data)
+  return http === undefined ? { error } : { error, http }
 }
 
 /** An answer of the plugin's own making: the `result` of the method. */

@@ -4,6 +4,7 @@ import { RPC, type AskReply, type Exchange, type JsonObject, type Session } from
 export class QuietExchange implements Exchange {
   readonly id: number
   readonly session: Session
+  readonly principal: Exchange['principal']
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly startedAt: number
@@ -20,6 +21,7 @@ export class QuietExchange implements Exchange {
   constructor(of: Exchange, now: number) {
     this.id = of.id
     this.session = of.session
+    this.principal = of.principal
     this.method = of.method
     this.headers = of.headers
     this.startedAt = now

@@ -6,6 +6,7 @@ import Completion from './commands/completion.ts'
 import Help from './commands/help.ts'
 import Import from './commands/import.ts'
 import Inspect from './commands/inspect.ts'
+import KeyNew from './commands/key/new.ts'
 import Logs from './commands/logs.ts'
 import PluginNew from './commands/plugin/new.ts'
 import Ps from './commands/ps.ts'
@@ -36,6 +37,7 @@ export const COMMANDS: Readonly<Record<string, Command.Class>> = {
   'cache:ls': CacheLs,
   'cache:purge': CachePurge,
   'plugin:new': PluginNew,
+  'key:new': KeyNew,
   completion: Completion,
   help: Help,
 }

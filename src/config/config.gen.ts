@@ -73,6 +73,8 @@ export interface Config {
    */
   readonly routes?: readonly RouteConfig[]
   readonly filters?: FiltersConfig
+  readonly auth?: AuthConfig
+  readonly rateLimit?: RateLimitConfig
   /**
    * Plugins of your own or from npm, by name. Their options live here and nowhere else.
    */
@@ -184,7 +186,7 @@ export interface HttpListenerConfig {
    */
   readonly type: 'http'
   /**
-   * Address to bind. Anything but loopback needs `exposeWithoutAuth: true`.
+   * Address to bind. Anything but loopback needs `auth`, or `exposeWithoutAuth: true`.
    */
   readonly host: string
   /**
@@ -986,6 +988,194 @@ export interface FiltersConfig {
   readonly tools?: FilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
+}
+/**
+ * Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.
+ */
+export interface AuthConfig {
+  /**
+   * API keys, hashed. `gateway key new` makes one.
+   */
+  readonly keys?: readonly ApiKeyConfig[]
+  /**
+   * A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.
+   */
+  readonly keysFile?: string
+  /**
+   * Header that carries an API key, besides `Authorization: Bearer`.
+   */
+  readonly keyHeader: string
+  /**
+   * Issuers whose tokens are accepted.
+   */
+  readonly jwt?: readonly JwtIssuerConfig[]
+  /**
+   * URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.
+   */
+  readonly resource?: string
+  /**
+   * HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.
+   */
+  readonly listeners?: readonly string[]
+  /**
+   * Paths that anybody may use, such as one for metrics.
+   */
+  readonly except: readonly string[]
+  /**
+   * Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.
+   */
+  readonly rules: readonly AccessRuleConfig[]
+}
+/**
+ * One API key.
+ */
+export interface ApiKeyConfig {
+  /**
+   * Name of the key.
+   */
+  readonly name: string
+  /**
+   * SHA-256 of the key. The key itself is stored nowhere.
+   */
+  readonly hash: string
+  /**
+   * What it may do, in the words of `rules`.
+   *
+   * Items: A scope (RFC 6749): no spaces and no quotes.
+   */
+  readonly scopes: readonly string[]
+  /**
+   * Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.
+   */
+  readonly principal?: string
+}
+/**
+ * An issuer of tokens, and what its tokens must be.
+ */
+export interface JwtIssuerConfig {
+  /**
+   * Its `iss`, to the letter.
+   */
+  readonly issuer: string
+  /**
+   * Its public keys: an https URL (http on loopback), or a file relative to the configuration.
+   */
+  readonly jwks: string
+  /**
+   * What its tokens must be made for; every audience of a token must be listed. Default: `resource`.
+   */
+  readonly audience?: readonly string[]
+  /**
+   * Signature algorithms that are accepted. There are none with shared secrets.
+   */
+  readonly algorithms: (
+    | 'RS256'
+    | 'RS384'
+    | 'RS512'
+    | 'PS256'
+    | 'PS384'
+    | 'PS512'
+    | 'ES256'
+    | 'ES384'
+    | 'ES512'
+    | 'EdDSA'
+    | 'Ed25519'
+  )[]
+  /**
+   * How far clocks may differ; at most a minute.
+   */
+  readonly leeway: string | number
+  /**
+   * How old a token may be, whatever its `exp` says; needs `iat`.
+   */
+  readonly maxAge?: string | number
+  /**
+   * Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.
+   */
+  readonly requires: readonly string[]
+  /**
+   * The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).
+   */
+  readonly type?: string
+}
+/**
+ * What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.
+ */
+export interface AccessRuleConfig {
+  /**
+   * Only what these upstreams offer.
+   */
+  readonly upstreams?: string | readonly string[]
+  /**
+   * Tools.
+   */
+  readonly tools?: string | readonly string[]
+  /**
+   * Prompts.
+   */
+  readonly prompts?: string | readonly string[]
+  /**
+   * URIs of resources, and templates.
+   */
+  readonly resources?: string | readonly string[]
+  /**
+   * Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.
+   *
+   * Items: A scope (RFC 6749): no spaces and no quotes.
+   */
+  readonly scopes?: readonly string[]
+  /**
+   * Subjects that may. To others it does not exist.
+   */
+  readonly principals?: string | readonly string[]
+}
+/**
+ * How much one caller may use. A refusal says when to come back.
+ */
+export interface RateLimitConfig {
+  /**
+   * Limits by name. Each one counts for itself; a request must be within all that match.
+   */
+  readonly rules: {
+    readonly [k: string]: RateLimitRuleConfig
+  }
+  /**
+   * Directory for what must outlive a restart (day quotas), relative to the configuration.
+   */
+  readonly state: string
+}
+/**
+ * What is counted, for whom, and how much of it is allowed.
+ */
+export interface RateLimitRuleConfig {
+  /**
+   * Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.
+   */
+  readonly per: ('principal' | 'session' | 'tool' | 'upstream')[]
+  /**
+   * Only these subjects.
+   */
+  readonly principals?: string | readonly string[]
+  /**
+   * Only calls of these tools, by the names that clients see.
+   */
+  readonly tools?: string | readonly string[]
+  /**
+   * Only what goes to these upstreams.
+   */
+  readonly upstreams?: string | readonly string[]
+  /**
+   * Most in any 60 seconds.
+   */
+  readonly perMinute?: number
+  /**
+   * Most in a day (UTC). Kept on disk, so that a restart forgets nothing.
+   */
+  readonly perDay?: number
+  /**
+   * Most at the same time.
+   */
+  readonly inFlight?: number
 }
 /**
  * A plugin: where it comes from and its options.

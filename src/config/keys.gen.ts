@@ -5,6 +5,8 @@ export const SECRET_PATHS: ReadonlySet<string> = new Set(['/upstreams/*/env/*', 
 
 /** Values that may be a number. */
 export const NUMBER_PATHS: ReadonlySet<string> = new Set([
+  '/auth/jwt/*/leeway',
+  '/auth/jwt/*/maxAge',
   '/cache/lists',
   '/cache/lists/staleIfError',
   '/cache/lists/staleWhileRevalidate',
@@ -35,6 +37,9 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/lists/wait',
   '/processes/max',
   '/processes/starting',
+  '/rateLimit/rules/*/inFlight',
+  '/rateLimit/rules/*/perDay',
+  '/rateLimit/rules/*/perMinute',
   '/shutdown/grace',
   '/upstreams/*/breaker/calls',
   '/upstreams/*/breaker/failures',

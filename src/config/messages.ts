@@ -36,13 +36,14 @@ const TELL: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | u
   minItems: () => ({ message: 'must not be an empty list' }),
   discriminator: wrongTag,
   oneOf: error => ({ message: says(error) ?? 'is not valid here', on: 'key' }),
+  anyOf: error => ({ message: says(error) ?? 'is not valid here', on: 'key' }),
   propertyNames: () => undefined,
   if: () => undefined,
 }
 
 /** A schema error in words; undefined when another one says it already. */
 export function explain(error: SchemaError): Finding | undefined {
-  if (/\/oneOf\/\d+\/required$/.test(error.schemaPath)) return undefined
+  if (/\/(one|any)Of\/\d+\/required$/.test(error.schemaPath)) return undefined
   const tell = Object.hasOwn(TELL, error.keyword) ? TELL[error.keyword] : undefined
   const told = tell === undefined ? { message: 'is not valid here' } : tell(error)
   return told === undefined ? undefined : { pointer: error.instancePath, message: '', ...told }

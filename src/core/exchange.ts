@@ -1,5 +1,16 @@
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
-import type { Answer, Ask, AskReply, Call, Exchange, Inbound, Notification, Route, Session } from './ports.ts'
+import type {
+  Answer,
+  Ask,
+  AskReply,
+  Call,
+  Exchange,
+  Inbound,
+  Notification,
+  Principal,
+  Route,
+  Session,
+} from './ports.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
@@ -17,6 +28,7 @@ export interface Carrier {
 export class RoadExchange implements Exchange {
   readonly id: number
   readonly session: Session
+  readonly principal: Principal
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly startedAt: number
@@ -37,6 +49,7 @@ export class RoadExchange implements Exchange {
   constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
     this.id = id
     this.session = session
+    this.principal = inbound.principal ?? session.principal
     this.method = inbound.method
     this.params = inbound.params
     this.headers = inbound.headers ?? NO_HEADERS

@@ -61,7 +61,7 @@ export class RoadGate implements Gate {
   }
 
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
-    const find = this.#graph.hooks.runner('authenticate')
+    const find = this.#graph.hooks.runner('authenticate', credentials.listener)
     return find === undefined ? ANONYMOUS : this.#identify(find(credentials))
   }
 

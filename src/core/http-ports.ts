@@ -17,6 +17,8 @@ export interface Credentials {
   readonly path: string
   /** Every value of a header, in order; empty when it was not sent. */
   header(name: string): readonly string[]
+  /** URL of the listener's MCP endpoint as it is bound, such as `http://127.0.0.1:8080/mcp`. */
+  readonly endpoint: string
   /** The address of the other end of the connection. */
   readonly remoteAddress: string | undefined
 }
@@ -43,4 +45,11 @@ export interface HttpReply {
   readonly headers?: Readonly<Record<string, string>>
   /** Written as it is; what is iterated over is streamed, no faster than it is read. */
   readonly body?: string | Buffer | AsyncIterable<string | Buffer>
+}
+
+/** What HTTP says of an error, where the whole response is this one answer; everywhere else the error alone is sent. */
+export interface HttpSide {
+  readonly status: number
+  /** Such as `retry-after`; lower case names. */
+  readonly headers?: Readonly<Record<string, string>>
 }

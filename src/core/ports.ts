@@ -5,10 +5,11 @@ import type { Payload } from '../protocol/payload.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { UpstreamMemory } from './upstream-memory.ts'
-import type { Credentials, HttpReply, HttpRequest, Refusal } from './http-ports.ts'
+import type { Credentials, HttpReply, HttpRequest, HttpSide, Refusal } from './http-ports.ts'
 
 /** What came of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
-export type Answer = { result: Payload } | { error: RpcError } | { input: Payload } | { task: Payload }
+export type Answer =
+  { result: Payload } | { error: RpcError; readonly http?: HttpSide } | { input: Payload } | { task: Payload }
 
 /** Who the caller is, verified. `anonymous` on a local pipe or an unauthenticated listener. */
 export interface Principal {
@@ -32,6 +33,7 @@ export interface ClientSide {
 export interface Session {
   readonly id: string
   readonly listener: string
+  /** Whose it is. Its scopes are those of the latest request; those of one request are on its exchange. */
   readonly principal: Principal
   readonly client: ClientSide
   readonly slots: unknown[]
@@ -65,6 +67,8 @@ export type Route =
 export interface Exchange {
   readonly id: number
   readonly session: Session
+  /** Who sent this request: the session's principal, with the scopes that came with this one. */
+  readonly principal: Principal
   readonly method: string
   /** May be replaced by a `request` tap; never mutated in place. */
   params: JsonObject | undefined
@@ -282,6 +286,8 @@ export interface Listener {
   adapt?(spec: ListenerConfig, config: Config, authenticates: boolean): boolean
   /** Stops accepting, lets what is open end within `graceMs`, then cuts it. */
   stop(graceMs: number): Promise<void>
+  /** Asks again whose the open conversations are, and ends those that are nobody's any more. */
+  recheck?(): void
 }
 
 /** What a listener hands to the road with each request. */
@@ -289,6 +295,8 @@ export interface Inbound {
   readonly method: string
   readonly params: JsonObject | undefined
   readonly headers?: Readonly<Record<string, string>>
+  /** Default: the session's. */
+  readonly principal?: Principal
   /** Carries a notification of this request to the client. */
   emit(notification: Notification): void
   ask?(ask: Ask): Promise<AskReply>

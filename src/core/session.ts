@@ -4,7 +4,7 @@ import type { ClientSide, Notification, Principal, Session, SessionInit } from '
 export class RoadSession implements Session {
   readonly id: string
   readonly listener: string
-  readonly principal: Principal
+  principal: Principal
   readonly slots: unknown[] = []
   client: ClientSide
   readonly notify: (notification: Notification) => boolean

@@ -68,8 +68,8 @@ interface HookRow {
   readonly kind: HookKind
   /** Runs in reverse order, ties included, so that a plugin wraps what it opened. */
   readonly mirrored?: boolean
-  /** What selects taps: the `methods` a tap names, or the key it was tapped `for`. */
-  readonly by?: 'method' | 'key'
+  /** What selects taps: the `methods` or `listeners` a tap names, or the key it was tapped `for`. */
+  readonly by?: 'method' | 'listener' | 'key'
   /** One tap's failure is logged and the others still run. */
   readonly safe?: boolean
 }
@@ -80,7 +80,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   createListener: { kind: 'syncBail', by: 'key' },
   dispatch: { kind: 'syncWaterfall', mirrored: true },
   ready: { kind: 'async' },
-  authenticate: { kind: 'asyncBail' },
+  authenticate: { kind: 'asyncBail', by: 'listener' },
   http: { kind: 'asyncBail', by: 'key' },
   session: { kind: 'async' },
   request: { kind: 'asyncBail', by: 'method' },
@@ -109,4 +109,6 @@ export interface TapOptions {
   readonly before?: string | readonly string[]
   /** Methods the tap cares about; on all others it costs nothing. Hooks of the road only. */
   readonly methods?: readonly string[]
+  /** Listeners the tap cares about; the others are as if it were not there. `authenticate` only. */
+  readonly listeners?: readonly string[]
 }

@@ -104,17 +104,14 @@ export class HookPoint {
   /** Only selectors that a tap names have a runner of their own, so that no peer can grow the table. */
   #isNamed(selector: string): boolean {
     this.#named ??= new Set(
-      this.#taps.flatMap(tap => [
-        ...(tap.key === undefined ? [] : [tap.key]),
-        ...(tap.options.methods ?? []),
-      ]),
+      this.#taps.flatMap(tap => [...(tap.key === undefined ? [] : [tap.key]), ...(namedBy(tap) ?? [])]),
     )
     return this.#named.has(selector)
   }
 
   #select(selector = ''): Tap[] {
     if (HOOKS[this.name].by === 'key') return this.#taps.filter(tap => tap.key === selector)
-    return this.#taps.filter(tap => tap.options.methods?.includes(selector) ?? true)
+    return this.#taps.filter(tap => namedBy(tap)?.includes(selector) ?? true)
   }
 
   #compile(taps: Tap[]): Anything | undefined {
@@ -182,6 +179,10 @@ export class HookPoint {
       })
     }
   }
+}
+
+function namedBy({ options }: Tap): readonly string[] | undefined {
+  return options.methods ?? options.listeners
 }
 
 function namesBefore(tap: Tap): readonly string[] {

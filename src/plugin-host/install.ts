@@ -10,6 +10,7 @@ export interface InstallContext {
   readonly log: Log
   readonly clock: Clock
   readonly slots: SlotTable
+  readonly directory: string
 }
 
 /** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
@@ -25,7 +26,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
 async function setUp(
   one: Chosen,
   hooks: Hooks,
-  { config, log, clock, slots }: InstallContext,
+  { config, log, clock, slots, directory }: InstallContext,
 ): Promise<void> {
   const { plugin } = one
   const options = await checkOptions(one)
@@ -36,6 +37,7 @@ async function setUp(
       hooks: hooks.facade(plugin.name),
       log: log.child({ plugin: plugin.name }),
       clock,
+      directory,
       slot: slots.of(plugin.name),
     })
   } catch (cause) {

@@ -10,13 +10,21 @@ interface Owner {
  */
 export class SlotTable {
   readonly #places = new Map<string, number>()
+  readonly #shared = new Map<string, unknown>()
 
   /** The slot makers for one plugin's setup. */
   of(plugin: string): PluginApi['slot'] {
     let made = 0
     const next = <K extends Owner, T>(init: (owner: K) => T): Slot<K, T> =>
       slot(this.#place(JSON.stringify([plugin, made++])), init)
-    return Object.freeze({ exchange: next, session: next })
+    let shared = 0
+    const gateway = <T>(init: () => T): T => this.#once(JSON.stringify([plugin, shared++]), init)
+    return Object.freeze({ exchange: next, session: next, gateway })
+  }
+
+  #once<T>(key: string, init: () => T): T {
+    if (!this.#shared.has(key)) this.#shared.set(key, init())
+    return this.#shared.get(key) as T
   }
 
   #place(key: string): number {

@@ -82,6 +82,7 @@ export class LegacySessions {
       return undefined
     }
     session.touch(now)
+    session.actsAs(principal)
     return session
   }
 

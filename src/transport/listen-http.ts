@@ -8,6 +8,7 @@ import { Conversations } from './http/conversations.ts'
 import type { HttpEdge } from './http/edge.ts'
 import { serveRequest } from './http/serve-request.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './http/settings.ts'
+import { Standing } from './http/standing.ts'
 import { InFlight } from './in-flight.ts'
 import { LegacySessions } from './legacy-sessions.ts'
 import { SseStreams } from './sse-write.ts'
@@ -42,7 +43,6 @@ const KEEP_ALIVE_MS = 30_000
 const MAX_HEADERS = 128
 
 class HttpListener implements Listener {
-  readonly name: string
   readonly type = 'http'
   readonly #edge: HttpEdge
   readonly #server: Server
@@ -53,9 +53,9 @@ class HttpListener implements Listener {
   #stopped: Promise<void> | undefined
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
-    const { name, gate, log, clock } = context
-    const settings = httpSettings(name, spec, config, context.authenticates)
-    this.#authenticates = context.authenticates
+    const { name, gate, log, clock, authenticates } = context
+    const settings = httpSettings(name, spec, config, authenticates)
+    this.#authenticates = authenticates
     const callers = new Callers(settings.maxSessionsEach)
     const pipes = new Conversations(clock, settings.idleMs)
     const settingsNow = (): HttpSettings => this.#edge.settings
@@ -73,13 +73,14 @@ class HttpListener implements Listener {
       },
     })
     const streams = new SseStreams(clock)
-    this.name = name
     this.#edge = {
       name,
       gate,
       log,
       clock,
       settings,
+      endpoint: '',
+      standing: new Standing(gate, clock),
       sessions,
       callers,
       streams,
@@ -91,6 +92,10 @@ class HttpListener implements Listener {
       isStopping: false,
     }
     this.#server = this.#createServer(settings.ws === undefined ? undefined : upgradeTo?.(this.#edge))
+  }
+
+  get name(): string {
+    return this.#edge.name
   }
 
   get url(): string | undefined {
@@ -151,6 +156,7 @@ class HttpListener implements Listener {
     const { host, path } = this.#edge.settings
     const { port } = this.#server.address() as AddressInfo
     this.#url = `http://${inUrl(host)}:${port}${path}`
+    this.#edge.endpoint = this.#url
   }
 
   /**
@@ -176,6 +182,10 @@ class HttpListener implements Listener {
     return gatewayError('GW_LISTEN', { listener: this.name, address: `${inUrl(host)}:${port}`, why, cause })
   }
 
+  recheck(): void {
+    this.#edge.standing.recheck()
+  }
+
   stop(graceMs: number): Promise<void> {
     this.#stopped ??= this.#stop(graceMs)
     return this.#stopped
@@ -196,6 +206,7 @@ class HttpListener implements Listener {
     await conversations
     edge.sessions.endAll('shutdown')
     edge.streams.stop()
+    edge.standing.stop()
   }
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -151,6 +153,26 @@ describe('examples', { concurrency: 4 }, () => {
       },
     )
   }
+
+  test('examples/access lets a key in, hides what it may not use, and stops a guest', async t => {
+    const cwd = join(EXAMPLES, 'access')
+    const state = await mkdtemp(join(tmpdir(), 'access-'))
+    t.after(() => rm(state, { recursive: true }))
+    const set = ['listeners.main.port=0', `rateLimit.state=${state}`]
+    const environment = { PATH, SystemRoot }
+    const config = await loadConfig({ cwd, file: 'gateway.yaml', set, environment })
+    const gateway = closeAfter(t, await testGateway({ config, environment }))
+    const as = async (key: string): Promise<TestClient> =>
+      closeAfter(t, await testClient(gateway, { headers: { authorization: `Bearer ${key}` } }))
+    const ci = await as('gwk_only-for-this-example')
+    const guest = await as('gwk_guest-of-this-example')
+
+    assert.match(await called(ci, 'everything__echo', HI), /Echo: hi/)
+    assert.match(await called(ci, 'everything__get-env', {}), /needs the scope env/)
+    for (let i = 0; i < 3; i++) assert.match(await called(guest, 'everything__echo', HI), /Echo: hi/)
+    assert.match(await called(guest, 'everything__echo', HI), /rule "guests" allows 3 a minute/)
+    assert.equal((await fetch(gateway.url, { method: 'POST' })).status, 401)
+  })
 
   test('examples/embed runs to its end', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [join(EXAMPLES, 'embed/embed.ts')], {

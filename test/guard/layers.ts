@@ -109,6 +109,7 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
     vendor: /^(@modelcontextprotocol\/|undici$|ws$|eventsource-parser(\/|$))/,
     homes: /^src\/(transport|testing)\//,
   },
+  { vendor: /^jose(\/|$)/, homes: /^plugins\/auth\// },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },
 ]
 

@@ -1,4 +1,4 @@
-import { mapAt, textAt, valueAt } from '../../util/plain.ts'
+import { listAt, mapAt, textAt, valueAt } from '../../util/plain.ts'
 import { pointerTo } from '../../util/pointer.ts'
 import type { Report } from '../problem.ts'
 
@@ -18,8 +18,9 @@ export function checkListeners(config: unknown, report: Report): void {
   const places = names.flatMap(name => placeOf(listeners, name))
   places.forEach((place, i) => {
     for (const other of places.slice(0, i)) if (clash(place, other)) taken(place, other, report)
-    if (!isLoopback(place.host) && valueAt(listeners, place.name, 'exposeWithoutAuth') !== true)
-      exposed(place, report)
+    const isMeant =
+      valueAt(listeners, place.name, 'exposeWithoutAuth') === true || asksWho(config, place.name)
+    if (!isLoopback(place.host) && !isMeant) exposed(place, report)
   })
   const [first, ...more] = names.filter(name => textAt(listeners, name, 'type') === 'stdio')
   for (const name of more) {
@@ -31,6 +32,15 @@ export function checkListeners(config: unknown, report: Report): void {
       on: 'key',
     })
   }
+}
+
+/** Whether `auth` covers it; whether a plugin of somebody else's does, only the listener can tell. */
+function asksWho(config: unknown, listener: string): boolean {
+  if (valueAt(config, 'auth') === undefined) return false
+  return (
+    valueAt(config, 'auth', 'listeners') === undefined ||
+    listAt(config, 'auth', 'listeners').includes(listener)
+  )
 }
 
 function placeOf(listeners: unknown, name: string): Place[] {
@@ -68,6 +78,6 @@ function exposed({ pointer, host }: Place, report: Report): void {
   report({
     pointer: `${pointer}/host`,
     message,
-    hint: 'use 127.0.0.1, or say that it is meant with "exposeWithoutAuth: true"',
+    hint: 'use 127.0.0.1, ask who they are with "auth", or say that it is meant with "exposeWithoutAuth: true"',
   })
 }

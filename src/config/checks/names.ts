@@ -19,6 +19,16 @@ export function checkNames(config: unknown, report: Report): void {
     const pointer = `/sessionHeaders/upstreams/${i}`
     if (typeof name === 'string' && known(name, pointer)) withHeaders(name, pointer)
   })
+  const listeners = mapAt(config, 'listeners')
+  listAt(config, 'auth', 'listeners').forEach((name, i) => {
+    if (typeof name === 'string' && Object.hasOwn(listeners, name)) return
+    const message = `there is no listener "${String(name)}"`
+    report({
+      pointer: `/auth/listeners/${i}`,
+      message,
+      hint: didYouMean(String(name), Object.keys(listeners)),
+    })
+  })
 
   function known(name: string, pointer: string): boolean {
     if (Object.hasOwn(upstreams, name)) return true

@@ -45,6 +45,7 @@ function inboundOf({ method, params, exchange }: RoadCall, hosted: HostedTask): 
     method,
     params,
     headers: exchange.headers,
+    principal: exchange.principal,
     emit: ({ method: told, params: about }) => {
       if (told === 'notifications/progress' && typeof about?.message === 'string') hosted.says(about.message)
     },

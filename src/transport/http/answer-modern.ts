@@ -30,7 +30,9 @@ export async function answerModern(
       request.id,
     )
   }
+  const forget = post.isListen ? edge.standing.note(headers, reason => post.cancel(reason)) : undefined
   await converse(edge, post, headers.caller, reply)
+  forget?.()
 }
 
 /** In the order of 2026-07-28, Streamable HTTP: the version first, as another version may have other headers. */

@@ -7,6 +7,7 @@ import type { LegacySessions } from '../legacy-sessions.ts'
 import type { SseStreams } from '../sse-write.ts'
 import type { Post } from './post.ts'
 import type { HttpSettings } from './settings.ts'
+import type { Standing } from './standing.ts'
 
 /** What all requests of one HTTP listener share. */
 export interface HttpEdge {
@@ -16,12 +17,16 @@ export interface HttpEdge {
   readonly clock: Clock
   /** Others after a reload. */
   settings: HttpSettings
+  /** URL of the MCP endpoint, once it listens. */
+  endpoint: string
   readonly sessions: LegacySessions
   /** How much each caller has of them, and of the conversations. */
   readonly callers: Callers
   readonly streams: SseStreams
   /** Requests on the road, by a number of our own. */
   readonly posts: InFlight<Post>
+  /** What stays open after its request was let in. */
+  readonly standing: Standing
   /** Clients with a connection of their own. */
   readonly pipes: Conversations
   /** The event streams among them, by the id that lets their clients post. */

@@ -127,6 +127,10 @@ export function get({ edge, request, response, headers }: Arrival): void {
     return sendRefusal(response, refusal(406, 'Not acceptable: GET answers with text/event-stream'))
   const lastEventId = headers.own[HEADER.lastEventId]
   if (lastEventId !== undefined) owner.hasReturned = true
+  response.on(
+    'close',
+    edge.standing.note(headers, () => response.destroy()),
+  )
   if (lastEventId) return resume(edge, owner, lastEventId, response)
   owner.listen(open(edge, owner, response))
 }

@@ -1,21 +1,28 @@
 import type { IncomingMessage } from 'node:http'
 import type { Credentials, Principal, Refusal } from '../../core/ports.ts'
 import type { HttpEdge } from './edge.ts'
+import type { RequestHeaders } from './request-headers.ts'
 
 type Caller = Principal | Refusal
 
 /** Whose a request is, or why it goes no further. At once where no plugin asks. */
-export function identify(edge: HttpEdge, request: IncomingMessage): Caller | Promise<Caller> {
-  return edge.gate.authenticate(credentialsOf(edge, request))
+export function identify(
+  edge: HttpEdge,
+  request: IncomingMessage,
+  headers: RequestHeaders,
+): Caller | Promise<Caller> {
+  headers.credentials = credentialsOf(edge, request)
+  return edge.gate.authenticate(headers.credentials)
 }
 
 /** What a plugin may know of a request before its body is read. */
-export function credentialsOf({ name }: HttpEdge, request: IncomingMessage): Credentials {
+export function credentialsOf({ name, endpoint }: HttpEdge, request: IncomingMessage): Credentials {
   const { rawHeaders, socket, method = 'GET', url = '/' } = request
   return {
     listener: name,
     method,
     path: pathOf(url),
+    endpoint,
     remoteAddress: socket.remoteAddress,
     header: wanted => valuesOf(rawHeaders, wanted.toLowerCase()),
   }

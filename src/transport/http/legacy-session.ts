@@ -48,6 +48,12 @@ export class LegacySession implements Keeper {
     this.#seenAt = now
   }
 
+  /** The same caller may come with another token, and with other scopes. */
+  actsAs(principal: Principal): void {
+    const session: { principal: Principal } | undefined = this.session
+    if (session !== undefined && session.principal !== principal) session.principal = principal
+  }
+
   /** The client's standalone stream; the newest replaces the one before. */
   listen(stream: SseStream): void {
     this.#stream?.end()

@@ -112,7 +112,7 @@ export class Post implements Inbound {
 
   /** Writes the answer to the client. */
   finish(answer: Answer, log: Log): void {
-    let status = 'error' in answer ? statusOf(answer.error, this.era) : 200
+    let status = 'error' in answer ? (answer.http?.status ?? statusOf(answer.error, this.era)) : 200
     let message: Buffer | string
     try {
       message = encodeAnswer(this.id, this.method, answer, this.#reader)
@@ -121,7 +121,7 @@ export class Post implements Inbound {
       status = 200
       message = encodeError(this.id, errorFor(failed.error, this.#reader))
     }
-    this.#sink.finish(status, message)
+    this.#sink.finish(status, message, 'error' in answer ? answer.http?.headers : undefined)
   }
 }
 

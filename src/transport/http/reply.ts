@@ -16,7 +16,8 @@ export interface Sink {
   event(message: string): boolean
   /** Gives a client that waits an id to come back with, where it can use one. */
   prime(): void
-  finish(status: number, message: Buffer | string): void
+  /** The status and the headers are for a response that has not begun. */
+  finish(status: number, message: Buffer | string, headers?: Readonly<Record<string, string>>): void
   /** Runs when the client goes away before its answer and cannot come back for it. */
   onLost(listener: () => void): void
 }
@@ -82,11 +83,11 @@ export class Reply implements Sink {
     return this.canStream && this.#open().send(message)
   }
 
-  finish(status: number, message: Buffer | string): void {
+  finish(status: number, message: Buffer | string, headers?: Readonly<Record<string, string>>): void {
     if (this.#stream !== undefined) return this.#stream.end(message)
     if (!this.isOpen) return
     if (status === 200 && !this.accepts.json) this.#open().end(message)
-    else sendJson(this.#response, status, message, this.#headers())
+    else sendJson(this.#response, status, message, this.#headers(headers))
   }
 
   /** Ends without a message: everything has been said. */
@@ -115,8 +116,8 @@ export class Reply implements Sink {
     return this.#stream
   }
 
-  #headers(): Record<string, string> | undefined {
-    return this.sessionId === undefined ? undefined : { [HEADER.session]: this.sessionId }
+  #headers(more?: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
+    return this.sessionId === undefined ? more : { ...more, [HEADER.session]: this.sessionId }
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Principal } from '../../core/ports.ts'
+import type { Credentials, Principal } from '../../core/ports.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { HEADER } from '../../protocol/names.ts'
 
@@ -6,6 +6,8 @@ import { HEADER } from '../../protocol/names.ts'
 export interface RequestHeaders {
   /** Whose the request is; nobody's until it was asked. */
   caller: Principal
+  /** What he was let in on, once he was asked. */
+  credentials: Credentials | undefined
   /** For this listener only: never leaves it. */
   readonly own: Readonly<Record<string, string | undefined>>
   /** Goes with the request on its way: nothing in it identifies or authorises anyone. */
@@ -43,7 +45,7 @@ export function readHeaders(raw: readonly string[], sessionHeader: string | unde
     if (before !== undefined && !LISTS.has(name)) repeated ??= name
     into[name] = before === undefined ? (raw[at + 1] as string) : `${before}, ${raw[at + 1] as string}`
   }
-  return { caller: ANONYMOUS, own, passed, repeated }
+  return { caller: ANONYMOUS, credentials: undefined, own, passed, repeated }
 }
 
 function isPassed(name: string, sessionHeader: string | undefined): boolean {

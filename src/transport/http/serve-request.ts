@@ -49,7 +49,7 @@ export async function serveRequest(
   }
   if (headers.own.origin !== undefined) shareWith(headers.own.origin, response)
   try {
-    const caller = callerOf(edge, request)
+    const caller = callerOf(edge, request, headers)
     await (isPromise(caller)
       ? caller.then(known => admit({ edge, request, response, headers }, known))
       : admit({ edge, request, response, headers }, caller))
@@ -61,9 +61,13 @@ export async function serveRequest(
 }
 
 /** A preflight carries no credentials, and whether we live is no secret. */
-function callerOf(edge: HttpEdge, request: IncomingMessage): ReturnType<typeof identify> {
+function callerOf(
+  edge: HttpEdge,
+  request: IncomingMessage,
+  headers: RequestHeaders,
+): ReturnType<typeof identify> {
   const isOpen = request.method === 'OPTIONS' || PROBES.has(pathOf(request.url ?? '/'))
-  return isOpen ? ANONYMOUS : identify(edge, request)
+  return isOpen ? ANONYMOUS : identify(edge, request, headers)
 }
 
 function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
@@ -81,7 +85,7 @@ function ignore(): void {}
 /** Lets the page of an allowed origin read the answer. */
 function shareWith(origin: string, response: ServerResponse): void {
   response.setHeader('access-control-allow-origin', origin)
-  response.setHeader('access-control-expose-headers', 'Mcp-Session-Id, Retry-After')
+  response.setHeader('access-control-expose-headers', 'Mcp-Session-Id, Retry-After, WWW-Authenticate')
   response.setHeader('vary', 'Origin')
 }
 

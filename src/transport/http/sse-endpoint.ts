@@ -25,7 +25,11 @@ export function openEventStream({ edge, request, response, headers }: Arrival): 
   if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? GONE)
   const channel = new SseChannel(response, edge.clock, headers.caller)
   edge.eventStreams.set(channel.id, channel)
-  response.on('close', () => edge.eventStreams.delete(channel.id))
+  const forget = edge.standing.note(headers, () => response.destroy())
+  response.on('close', () => {
+    forget()
+    edge.eventStreams.delete(channel.id)
+  })
   edge.pipes.begin(edge, channel, { isLegacyOnly: true, principal: headers.caller })
   channel.greet(sse.messages)
 }

@@ -30,13 +30,16 @@ export function upgradeTo(edge: HttpEdge): Upgrade {
       upgradeProblem(request, edge) ??
       conversationProblem(edge, ANONYMOUS)
     if (refused !== undefined) return refuse(request, refused)
-    void Promise.resolve(identify(edge, request)).then(caller => {
+    void Promise.resolve(identify(edge, request, headers)).then(caller => {
       if ('status' in caller) return refuse(request, caller)
       const late = conversationProblem(edge, caller)
       if (late !== undefined) return refuse(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const channel = new WebSocketChannel(webSocket, { clock: edge.clock, headers: headers.passed })
         channel.connected(socket)
+        headers.caller = caller
+        const forget = edge.standing.note(headers, () => void channel.close())
+        webSocket.on('close', forget)
         edge.pipes.begin(edge, channel, { principal: caller })
       })
     })

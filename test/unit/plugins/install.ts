@@ -61,8 +61,17 @@ export async function install<O>(
   const hooks = new Hooks(error => {
     throw error
   })
-  const slot = { exchange: byOwner, session: byOwner } as never
-  await plugin.setup({ options, config, hooks: hooks.facade(plugin.name), log: SILENT, clock, slot })
+  const slot = { exchange: byOwner, session: byOwner, gateway: (init: () => unknown) => init() } as never
+  const directory = '.'
+  await plugin.setup({
+    options,
+    config,
+    hooks: hooks.facade(plugin.name),
+    log: SILENT,
+    clock,
+    directory,
+    slot,
+  })
   hooks.seal(new Set([plugin.name]))
   return hooks
 }

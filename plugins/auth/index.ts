@@ -1,0 +1,200 @@
+import { readFile } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import {
+  gatewayError,
+  reasonOf,
+  type Config,
+  type Credentials,
+  type HttpReply,
+  type HttpRequest,
+  type Log,
+  type Plugin,
+  type PluginApi,
+  type Principal,
+  type Refusal,
+} from '../../src/plugin.ts'
+import { keepRules } from './access.ts'
+import { digestOf } from './digest.ts'
+import { forbidden, metadataPath, metadataUrl, unauthorized, WELL_KNOWN } from './challenge.ts'
+import { credentialOf } from './credential.ts'
+import { KeyRing, readKeys } from './key-ring.ts'
+import { Remembered } from './remembered.ts'
+import { prepareRule } from './rules.ts'
+import type { VerifyToken } from './tokens.ts'
+
+type AuthConfig = NonNullable<Config['auth']>
+
+/** Whoever uses a path that is open to all. Not `ANONYMOUS`, which is the owner's own pipe. */
+const VISITOR: Principal = Object.freeze({
+  issuer: 'http',
+  client: '',
+  subject: 'anonymous',
+  scopes: Object.freeze([]),
+})
+
+/** Finds out who sends an HTTP request, by API key or JWT, and keeps the rules of who may use what. */
+export const auth: Plugin<AuthConfig> = {
+  name: 'auth',
+  claims: { section: 'auth' },
+  async setup(api) {
+    const { options, config, hooks } = api
+    const listeners = options.listeners ?? httpListeners(config)
+    checkResource(options, config, listeners)
+    const door = new Door(api, await keyRing(api), await verifier(api))
+    const paths = metadataPaths(options, config, listeners)
+    const open = new Set([...options.except, ...(door.hasIssuers ? paths : [])])
+    hooks.authenticate.tap({ stage: 'identify', listeners }, credentials =>
+      open.has(credentials.path) ? VISITOR : door.identify(credentials),
+    )
+    if (door.hasIssuers) for (const path of paths) hooks.http.for(path).tap(request => door.describe(request))
+    keepRules(options.rules.map(prepareRule), hooks, (exchange, what, scopes) =>
+      forbidden(what, scopes, door.metadataOf(exchange.session.listener)),
+    )
+  },
+}
+
+/** Lets callers in, or says what they need. */
+class Door {
+  readonly hasIssuers: boolean
+  readonly #options: AuthConfig
+  readonly #keys: KeyRing
+  readonly #verify: VerifyToken | undefined
+  readonly #remembered: Remembered
+  readonly #log: Log
+  /** By listener: the configuration names few. */
+  readonly #resources = new Map<string, string>()
+  /** What every request needs, whatever it asks for. */
+  readonly #scopes: readonly string[]
+
+  constructor(
+    { options, clock, log }: PluginApi<AuthConfig>,
+    keys: KeyRing,
+    verify: VerifyToken | undefined,
+  ) {
+    this.hasIssuers = verify !== undefined
+    this.#options = options
+    this.#keys = keys
+    this.#verify = verify
+    this.#remembered = new Remembered(clock)
+    this.#log = log
+    this.#scopes = scopesOf(options.rules.filter(rule => prepareRule(rule).isGeneral))
+  }
+
+  identify(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
+    const { listener } = credentials
+    this.#resources.set(listener, this.#resourceOf(credentials))
+    const shown = credentialOf(credentials, this.#options.keyHeader)
+    if (shown.kind === 'none') return this.#ask(listener)
+    if (shown.kind === 'bad') return this.#refuse(listener, shown.why)
+    if (shown.isToken && this.#verify !== undefined)
+      return this.#byToken(shown.secret, listener, this.#verify)
+    return this.#keys.find(shown.secret) ?? this.#refuse(listener, 'the API key is not known')
+  }
+
+  #resourceOf({ endpoint }: Credentials): string {
+    return this.#options.resource ?? endpoint
+  }
+
+  async #byToken(token: string, listener: string, verify: VerifyToken): Promise<Principal | Refusal> {
+    const resource = this.#resources.get(listener) ?? ''
+    // A token that is good for one listener's resource may not be for another's.
+    const key = `${listener} ${digestOf(token).toString('base64')}`
+    const known = this.#remembered.get(key)
+    if (known !== undefined) return known
+    try {
+      const verified = await verify(token, resource)
+      this.#remembered.set(key, verified)
+      return verified.principal
+    } catch (error) {
+      return this.#refuse(listener, reasonOf(error))
+    }
+  }
+
+  #ask(listener: string): Refusal {
+    return unauthorized('nothing was sent that says it', {
+      scopes: this.#scopes,
+      metadata: this.metadataOf(listener),
+    })
+  }
+
+  #refuse(listener: string, why: string): Refusal {
+    this.#log.debug('a credential was not accepted', { listener, reason: why })
+    return unauthorized('the credential is not valid', {
+      error: 'invalid_token',
+      scopes: this.#scopes,
+      metadata: this.metadataOf(listener),
+    })
+  }
+
+  /** Where a client learns who gives tokens; nowhere, when nobody does. */
+  metadataOf(listener: string): string | undefined {
+    const resource = this.#resources.get(listener)
+    return this.hasIssuers && resource !== undefined ? metadataUrl(resource) : undefined
+  }
+
+  /** The metadata of the protected resource (RFC 9728). */
+  describe(request: HttpRequest): HttpReply | undefined {
+    if (request.method !== 'GET') return undefined
+    const body = {
+      resource: this.#resourceOf(request),
+      authorization_servers: this.#options.jwt?.map(({ issuer }) => issuer),
+      bearer_methods_supported: ['header'],
+      scopes_supported: scopesOf(this.#options.rules),
+    }
+    return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  }
+}
+
+async function keyRing({ options, directory }: PluginApi<AuthConfig>): Promise<KeyRing> {
+  const { keys = [], keysFile } = options
+  if (keysFile === undefined) return new KeyRing(keys)
+  const path = isAbsolute(keysFile) ? keysFile : join(directory, keysFile)
+  return new KeyRing([...keys, ...readKeys(await textOf(path), keysFile)])
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why: reasonOf(cause), cause })
+  }
+}
+
+/** Only who accepts tokens loads the library for them. */
+async function verifier({
+  options,
+  directory,
+  clock,
+  log,
+}: PluginApi<AuthConfig>): Promise<VerifyToken | undefined> {
+  if (options.jwt === undefined) return undefined
+  const { tokenVerifier } = await import('./tokens.ts')
+  return tokenVerifier(options.jwt, { directory, clock, log })
+}
+
+function httpListeners({ listeners }: Config): string[] {
+  return Object.keys(listeners).filter(name => listeners[name]?.type !== 'stdio')
+}
+
+/** A wildcard address is nobody's name: tokens cannot be made for it. */
+function checkResource({ jwt, resource }: AuthConfig, config: Config, listeners: readonly string[]): void {
+  if (jwt === undefined || resource !== undefined) return
+  for (const name of listeners) {
+    const spec = config.listeners[name]
+    if (spec?.type !== 'http' || !/^(0\.0\.0\.0|\[?::\]?)$/.test(spec.host)) continue
+    const why = `auth.resource must say how clients reach listener "${name}", as ${spec.host} is no name`
+    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why })
+  }
+}
+
+/** Where the metadata is asked for: with the path of each endpoint behind it, as bound and as clients know it, and without. */
+function metadataPaths({ resource }: AuthConfig, config: Config, listeners: readonly string[]): Set<string> {
+  const bound = listeners.map(name => config.listeners[name]).filter(spec => spec?.type === 'http')
+  const paths = bound.map(({ path }) => metadataPath(path))
+  if (resource !== undefined) paths.push(metadataPath(new URL(resource).pathname))
+  return new Set([WELL_KNOWN, ...paths])
+}
+
+function scopesOf(rules: AuthConfig['rules']): string[] {
+  return [...new Set(rules.flatMap(({ scopes = [] }) => scopes))]
+}

@@ -1,0 +1,62 @@
+import { timingSafeEqual } from 'node:crypto'
+import { gatewayError, type Config, type Principal } from '../../src/plugin.ts'
+import { digestOf } from './digest.ts'
+
+type ApiKeyConfig = NonNullable<NonNullable<Config['auth']>['keys']>[number]
+
+interface Held {
+  readonly digest: Buffer
+  readonly principal: Principal
+}
+
+const HASH = /^sha256:([0-9a-f]{64})$/
+const NAME = /^[^\s]{1,64}$/
+const SCOPE = /^[!#-[\]-~]{1,128}$/
+const MAX_KEYS = 1000
+
+/** The API keys that are known, by their hashes. */
+export class KeyRing {
+  readonly #held: readonly Held[]
+
+  /** @throws GatewayError GW_PLUGIN_OPTIONS when there are too many, or one hash stands for two. */
+  constructor(keys: readonly ApiKeyConfig[]) {
+    const hashes = new Set(keys.map(({ hash }) => hash))
+    if (hashes.size !== keys.length) throw refused('two API keys have the same hash')
+    if (keys.length > MAX_KEYS) throw refused(`there are more than ${MAX_KEYS} API keys`)
+    this.#held = keys.map(key => ({
+      digest: Buffer.from(key.hash.slice('sha256:'.length), 'hex'),
+      principal: principalOf(key),
+    }))
+  }
+
+  /** Whose a key is. Looks at every hash to its end, so that the time says nothing about any. */
+  find(secret: string): Principal | undefined {
+    const digest = digestOf(secret)
+    let found: Principal | undefined
+    for (const held of this.#held) if (timingSafeEqual(held.digest, digest)) found = held.principal
+    return found
+  }
+}
+
+/** Without the key's own name: an old and a new key of one principal are the same caller. */
+function principalOf({ name, principal = name, scopes }: ApiKeyConfig): Principal {
+  return Object.freeze({ issuer: 'api-key', client: '', subject: principal, scopes })
+}
+
+/**
+ * Reads a file of keys: on each line a name, a hash, then scopes; `#` begins a comment.
+ * @throws GatewayError GW_PLUGIN_OPTIONS, naming the line.
+ */
+export function readKeys(text: string, file: string): ApiKeyConfig[] {
+  return text.split(/\r?\n/).flatMap((line, at) => {
+    const [name, hash, ...scopes] = line.replace(/#.*$/, '').trim().split(/\s+/)
+    if (name === undefined || name === '') return []
+    if (!NAME.test(name) || hash === undefined || !HASH.test(hash) || !scopes.every(s => SCOPE.test(s)))
+      throw refused(`${file}:${at + 1} is no key: a name, sha256:…, then scopes`)
+    return [{ name, hash, scopes }]
+  })
+}
+
+function refused(why: string): Error {
+  return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why })
+}

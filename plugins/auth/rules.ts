@@ -1,0 +1,53 @@
+import { globs, type CatalogEntry, type Config, type Kind, type Principal } from '../../src/plugin.ts'
+
+type AccessRuleConfig = NonNullable<Config['auth']>['rules'][number]
+type Section = 'tools' | 'prompts' | 'resources'
+type Test = (text: string) => boolean
+
+const SECTION: Readonly<Record<Kind, Section>> = {
+  tools: 'tools',
+  prompts: 'prompts',
+  resources: 'resources',
+  resourceTemplates: 'resources',
+}
+
+/** A rule, ready to use. */
+export interface AccessRule {
+  /** Whether it is about everything there is. */
+  readonly isGeneral: boolean
+  readonly isAbout: (entry: CatalogEntry) => boolean
+  readonly scopes: readonly string[]
+  readonly permits: Test
+}
+
+export function prepareRule(spec: AccessRuleConfig): AccessRule {
+  const { upstreams, scopes = [], principals } = spec
+  const ofUpstream = upstreams === undefined ? everything : globs(upstreams)
+  const named: Partial<Record<Section, Test>> = {}
+  for (const section of ['tools', 'prompts', 'resources'] as const) {
+    const patterns = spec[section]
+    if (patterns !== undefined) named[section] = globs(patterns)
+  }
+  const isNamed = Object.keys(named).length > 0
+  return {
+    isGeneral: !isNamed && upstreams === undefined,
+    isAbout: ({ kind, upstream, exposed }) =>
+      ofUpstream(upstream) && (!isNamed || named[SECTION[kind]]?.(exposed) === true),
+    scopes,
+    permits: principals === undefined ? everything : globs(principals),
+  }
+}
+
+/** What rules say to a caller: yes, that there is nothing, or which scopes it takes. */
+export type Verdict = 'allowed' | 'hidden' | { readonly needs: readonly string[] }
+
+/** Every rule must be met. A caller whom no scope would help is told nothing. */
+export function judge(rules: readonly AccessRule[], { subject, scopes }: Principal): Verdict {
+  if (rules.some(rule => !rule.permits(subject))) return 'hidden'
+  const needs = [...new Set(rules.flatMap(rule => rule.scopes))]
+  return needs.every(scope => scopes.includes(scope)) ? 'allowed' : { needs }
+}
+
+function everything(): boolean {
+  return true
+}

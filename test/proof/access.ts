@@ -1,0 +1,86 @@
+// Bad tokens, a canary, a flood and a day's quota over kill -9. `npm run proof:access [calls]`; prints its figures.
+import { testGateway } from '../../src/testing/index.ts'
+import { badTokens } from './bad-tokens.ts'
+import { canary } from './canary.ts'
+import { flood } from './flood.ts'
+import { startIssuer } from './issuer.ts'
+import { killedQuota } from './killed-quota.ts'
+
+const MOST_MS = 120_000
+const FLOOD_MS = 5000
+const RESOURCE = 'https://gateway.example/mcp'
+const [calls = 1000] = process.argv.slice(2).map(Number)
+const failures: string[] = []
+
+const over = setTimeout(() => {
+  console.error(`not done within ${MOST_MS / 1000} s`)
+  process.exit(1)
+}, MOST_MS)
+
+await tokens()
+await secrets()
+await flooding()
+await quota()
+clearTimeout(over)
+console.log(failures.length === 0 ? 'all as it should be' : failures.join('\n'))
+process.exitCode = failures.length === 0 ? 0 : 1
+
+function expect(isTrue: boolean, what: string): void {
+  if (!isTrue) failures.push(`FAILED: ${what}`)
+}
+
+async function tokens(): Promise<void> {
+  const issuer = await startIssuer()
+  const auth = { jwt: [{ issuer: issuer.url, jwks: issuer.jwks }], resource: RESOURCE }
+  const gateway = await testGateway({ config: { auth } })
+  const status = async (headers: Readonly<Record<string, string>>): Promise<number> =>
+    (await fetch(gateway.url, { method: 'POST', headers })).status
+  const good = await status({ authorization: `Bearer ${await issuer.sign(RESOURCE)}` })
+  const bad = await badTokens(issuer, RESOURCE)
+  const rows = await Promise.all(
+    bad.map(async ({ why, headers }) => ({ why, status: await status(headers) })),
+  )
+  await gateway[Symbol.asyncDispose]()
+  await issuer.close()
+  console.log(`${bad.length} bad credentials; the good one: ${good}`)
+  console.table(rows)
+  expect(good !== 401, 'the good token opens the door')
+  expect(bad.length >= 40 && rows.every(row => row.status === 401), 'every bad token is 401')
+}
+
+async function secrets(): Promise<void> {
+  const { answered, places } = await canary(calls)
+  console.log(`${answered} of ${calls} calls answered; credentials found afterwards:`)
+  console.table(places)
+  expect(answered === calls, 'every call is answered')
+  expect(
+    Object.values(places).every(({ bytes, found }) => bytes > 0 && found === 0),
+    'no credential is found',
+  )
+}
+
+async function flooding(): Promise<void> {
+  const alone = await flood(FLOOD_MS, false, true)
+  const unlimited = await flood(FLOOD_MS, true, false)
+  const limited = await flood(FLOOD_MS, true, true)
+  const lost = (1 - limited.polite / alone.polite) * 100
+  console.log(`8 callers at their pace, one at ten times that, ${FLOOD_MS / 1000} s:`)
+  console.table({
+    'without the flooder': alone,
+    'flooded, no limits': unlimited,
+    'flooded, limited': limited,
+  })
+  console.log(`the others lose ${lost.toFixed(1)} %`)
+  expect(lost <= 10, 'the others lose at most 10 %')
+}
+
+async function quota(): Promise<void> {
+  const day = await killedQuota(400, 5)
+  console.log('a quota of 400 a day, the gateway killed (-9) at odd moments:')
+  console.table([day])
+  expect(day.counted === day.quota, 'the quota is spent to the last')
+  expect(
+    day.executed <= day.quota && day.executed >= day.quota - day.cut,
+    'no call is let through twice or for nothing',
+  )
+}
