@@ -1,5 +1,8 @@
 import { cache } from '../plugins/cache/index.ts'
+import { forwardHeaders } from '../plugins/forward-headers/index.ts'
+import { profiles } from '../plugins/profiles/index.ts'
 import { resilience } from '../plugins/resilience/index.ts'
+import { rest } from '../plugins/rest/index.ts'
 import { routing } from '../plugins/routing/index.ts'
 import { sessionHeaders } from '../plugins/session-headers/index.ts'
 import { toolFilter } from '../plugins/tool-filter/index.ts'
@@ -21,7 +24,11 @@ export const builtins: readonly Plugin<never>[] = [
   callWs,
   routing,
   toolFilter,
+  // After the filters, whose names it speaks of.
+  profiles,
   sessionHeaders,
+  forwardHeaders,
+  rest,
   // Outside the deadline, so that a hit needs no timer.
   cache,
   resilience,

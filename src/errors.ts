@@ -194,7 +194,18 @@ export const ERRORS = {
     http: 413,
     rpc: RPC.internal,
   },
-  GW_DENIED: { text: '{reason}', hint: 'A rule of routes refuses it.', rpc: RPC.invalidParams },
+  GW_DENIED: {
+    text: '{reason}',
+    hint: 'A rule of routes refuses it.',
+    http: 403,
+    rpc: RPC.invalidParams,
+  },
+  GW_PROFILE_UNKNOWN: {
+    text: 'there is no profile "{profile}"',
+    hint: 'profiles.<name> declares one; with `principals` it is for those callers only.',
+    http: 404,
+    rpc: RPC.invalidParams,
+  },
   GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', rpc: RPC.internal },
   GW_STOPPING: {
     text: 'the gateway is stopping',
@@ -205,6 +216,13 @@ export const ERRORS = {
 } as const satisfies Record<string, ErrorEntry>
 
 export type ErrorCode = keyof typeof ERRORS
+
+/** The HTTP status of an error of ours by its code; undefined for any other, and for errors that never reach HTTP. */
+export function httpStatusOf(code: unknown): number | undefined {
+  if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code)) return undefined
+  const entry: ErrorEntry = ERRORS[code as ErrorCode]
+  return entry.http
+}
 
 /** What follows this in a text may hold secrets and other callers' arguments: it is for the log and the owner's terminal. */
 export const OWNER_ONLY = '; it said last: '

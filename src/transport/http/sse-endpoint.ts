@@ -26,7 +26,12 @@ export function openEventStream({ edge, request, response, headers }: Arrival): 
   const channel = new SseChannel(response, edge.clock, headers.caller)
   edge.eventStreams.set(channel.id, channel)
   response.on('close', () => edge.eventStreams.delete(channel.id))
-  edge.pipes.begin(edge, channel, { isLegacyOnly: true, principal: headers.caller })
+  edge.pipes.begin(edge, channel, {
+    isLegacyOnly: true,
+    principal: headers.caller,
+    label: headers.label,
+    profile: headers.profile,
+  })
   channel.greet(sse.messages)
 }
 
