@@ -33,7 +33,8 @@ async function bench(t: TestContext, keeper: JsonObject = {}, more: JsonObject =
     url,
     send,
     // To inspect would wake it.
-    running: fits => until(() => fits(gateway.upstream('keeper')?.status().runtime ?? {}), 'it is as it should be'),
+    running: fits =>
+      until(() => fits(gateway.upstreams.get('keeper')?.status().runtime ?? {}), 'it is as it should be'),
     rest: async (who, label) => {
       const reply = await send('/tools/call', from(who, rest(COUNT), label))
       return countIn((await reply.json()) as JsonObject)
