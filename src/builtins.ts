@@ -1,7 +1,10 @@
 import { auth } from '../plugins/auth/index.ts'
 import { cache } from '../plugins/cache/index.ts'
+import { forwardHeaders } from '../plugins/forward-headers/index.ts'
+import { profiles } from '../plugins/profiles/index.ts'
 import { rateLimit } from '../plugins/rate-limit/index.ts'
 import { resilience } from '../plugins/resilience/index.ts'
+import { rest } from '../plugins/rest/index.ts'
 import { routing } from '../plugins/routing/index.ts'
 import { sessionHeaders } from '../plugins/session-headers/index.ts'
 import { toolFilter } from '../plugins/tool-filter/index.ts'
@@ -25,7 +28,11 @@ export const builtins: readonly Plugin<never>[] = [
   toolFilter,
   // After what renames, as its rules are about the names that clients see.
   auth,
+  // After the filters, whose names it speaks of.
+  profiles,
   sessionHeaders,
+  forwardHeaders,
+  rest,
   // Outside the cache: who is refused must not be refused in another's place.
   rateLimit,
   // Outside the deadline, so that a hit needs no timer.

@@ -90,8 +90,8 @@ export function answer(result: JsonObject): Answer {
   return { result: Payload.of(result) }
 }
 
-export { ANONYMOUS, authorizationKey, principalKey } from './core/principal.ts'
-export { gatewayError, GatewayError, reasonOf } from './errors.ts'
+export { ANONYMOUS, authorizationKey, conversationKey, principalKey } from './core/principal.ts'
+export { gatewayError, GatewayError, httpStatusOf, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'
 export { Payload } from './protocol/payload.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { authorizationKey, isObject, type Call, type JsonObject } from '../../src/plugin.ts'
+import { authorizationKey, conversationKey, isObject, type Call, type JsonObject } from '../../src/plugin.ts'
 import type { Policy } from './policy.ts'
 
 /** Where an answer may be kept: for its caller alone, or for everyone when the server says it is public. */
@@ -49,7 +49,8 @@ export function keysOf(call: Call, target: string, policy: Policy): Keys | undef
   let what =
     part(call.upstream) + part(call.method) + part(target) + part(asked) + part(mirrored(call.headers))
   for (const name of policy.headers) what += part(headers[name] ?? '')
-  const caller = part(authorizationKey(session.principal)) + part(policy.perSession ? session.id : '')
+  const caller =
+    part(authorizationKey(session.principal)) + part(policy.perSession ? conversationKey(session) : '')
   return { own: short(`own${caller}${what}`), shared: short(`all${what}`) }
 }
 

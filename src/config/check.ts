@@ -1,10 +1,12 @@
 import { mapAt } from '../util/plain.ts'
 import { checkCache } from './checks/cache.ts'
 import { checkCommands } from './checks/commands.ts'
+import { checkForwarded } from './checks/forwarded.ts'
 import { checkListeners } from './checks/listeners.ts'
 import { checkNames } from './checks/names.ts'
 import { checkPaths } from './checks/paths.ts'
 import { checkPrefixes } from './checks/prefixes.ts'
+import { checkProfiles } from './checks/profiles.ts'
 import { checkPools } from './checks/pools.ts'
 import { checkProcesses } from './checks/processes.ts'
 import { checkRoutes } from './checks/routes.ts'
@@ -19,6 +21,8 @@ export function check(config: unknown, isFile: (path: string) => boolean, report
   checkCommands(config, isFile, report)
   checkPools(config, report)
   checkProcesses(config, process.platform, report)
+  checkForwarded(config, report)
+  checkProfiles(config, report)
   checkRoutes(config, report)
   checkCache(config, report)
   checkPresence(config, report)

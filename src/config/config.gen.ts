@@ -65,6 +65,13 @@ export interface Config {
   }
   readonly sessionHeaders?: SessionHeadersConfig
   /**
+   * Several views of one gateway, by name.
+   */
+  readonly profiles?: {
+    readonly [k: string]: ProfileConfig
+  }
+  readonly rest?: RestConfig
+  /**
    * What is answered from memory; `false` turns the cache off.
    */
   readonly cache: CacheConfig | false
@@ -198,6 +205,14 @@ export interface HttpListenerConfig {
    */
   readonly path: string
   /**
+   * The profile that a client gets who names none.
+   */
+  readonly profile?: string
+  /**
+   * The request header in which a caller names its conversation, so that its requests share what stateful servers keep (`isolation: session`), whatever protocol they come by. It counts inside the verified caller only and identifies nobody; `false` reads none.
+   */
+  readonly sessionLabel: string | false
+  /**
    * Host header values to accept besides loopback and the bound address.
    */
   readonly allowedHosts: readonly string[]
@@ -274,6 +289,10 @@ export interface StdioListenerConfig {
    * The gateway's stdin and stdout.
    */
   readonly type: 'stdio'
+  /**
+   * The profile that a client gets who names none.
+   */
+  readonly profile?: string
 }
 /**
  * A local server: a process that speaks MCP on its stdin and stdout.
@@ -567,17 +586,21 @@ export interface CacheToolConfig {
   readonly purges?: readonly string[]
 }
 /**
- * Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.
+ * Processes or connections of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.
  */
 export interface PoolConfig {
   /**
-   * Processes that are started ahead and wait for their owner.
+   * Processes or connections that are started ahead and wait for their owner.
    */
   readonly min: number
   /**
-   * Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.
+   * Most at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.
    */
   readonly max: number
+  /**
+   * Most of one verified caller at a time. Beyond it his own that is idle longest makes room, never another caller's; where none is idle, the call is refused with `retryAfterMs`.
+   */
+  readonly perPrincipal: number
 }
 /**
  * What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.
@@ -682,6 +705,10 @@ export interface HttpUpstreamConfig {
     readonly [k: string]: string
   }
   /**
+   * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
+   */
+  readonly forwardHeaders?: readonly string[]
+  /**
    * Largest reply accepted from it.
    */
   readonly maxReply: string | number
@@ -734,6 +761,7 @@ export interface HttpUpstreamConfig {
    * After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.
    */
   readonly idle?: string | number
+  readonly pool?: PoolConfig
   /**
    * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
    */
@@ -760,6 +788,10 @@ export interface SseUpstreamConfig {
   readonly headers: {
     readonly [k: string]: string
   }
+  /**
+   * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
+   */
+  readonly forwardHeaders?: readonly string[]
   /**
    * Largest message accepted from it.
    */
@@ -813,6 +845,7 @@ export interface SseUpstreamConfig {
    * After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.
    */
   readonly idle?: string | number
+  readonly pool?: PoolConfig
   /**
    * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
    */
@@ -892,6 +925,7 @@ export interface WsUpstreamConfig {
    * After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.
    */
   readonly idle?: string | number
+  readonly pool?: PoolConfig
   /**
    * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
    */
@@ -912,6 +946,61 @@ export interface SessionHeadersConfig {
    * HTTP upstreams that get it.
    */
   readonly upstreams: readonly string[]
+}
+/**
+ * One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.
+ */
+export interface ProfileConfig {
+  /**
+   * The upstreams it shows; without this key all, and what comes of others is unknown to it.
+   */
+  readonly upstreams?: readonly string[]
+  readonly tools?: ProfileFilterConfig
+  readonly prompts?: ProfileFilterConfig
+  readonly resources?: ProfileFilterConfig
+  /**
+   * Other prefixes for the tools and prompts of upstreams, in this view only.
+   */
+  readonly prefixes?: {
+    /**
+     * What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.
+     */
+    readonly [k: string]: string
+  }
+  /**
+   * What clients are told about the use of this view, in place of what the gateway says otherwise.
+   */
+  readonly instructions?: string
+  /**
+   * Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.
+   */
+  readonly principals?: readonly string[]
+}
+/**
+ * Which names are shown, as clients know them; `deny` wins.
+ */
+export interface ProfileFilterConfig {
+  /**
+   * Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.
+   */
+  readonly allow?: readonly string[]
+  /**
+   * What one of these globs matches is neither visible nor callable, even where `allow` names it.
+   */
+  readonly deny?: readonly string[]
+}
+/**
+ * Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.
+ */
+export interface RestConfig {
+  /**
+   * What these paths begin with.
+   */
+  readonly path: string
+  /**
+   * The HTTP listeners that serve them; without this key all.
+   */
+  readonly listeners?: readonly string[]
 }
 /**
  * What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.

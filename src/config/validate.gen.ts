@@ -3,13 +3,14 @@
 
 export const validate = validate10;
 export default validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"control":{"$ref":"#/$defs/ControlConfig","default":{}},"processes":{"$ref":"#/$defs/ProcessesConfig","default":{}},"state":{"description":"Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps nothing. Read at the start only. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"directory":".gateway-state"},false]},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"start":{"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]},"idle":{"description":"After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.","$ref":"#/$defs/duration","examples":["10m"]},"maxLifetime":{"description":"How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.","$ref":"#/$defs/duration","examples":["24h"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ControlConfig":{"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]},"ProcessesConfig":{"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]},"StateConfig":{"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `auth`, or `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"CeilingsConfig":{"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]},"SandboxConfig":{"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]},"PoolConfig":{"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"AuthConfig":{"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]},"ApiKeyConfig":{"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]},"scope":{"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]},"JwtIssuerConfig":{"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]},"AccessRuleConfig":{"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]},"RateLimitConfig":{"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]},"RateLimitRuleConfig":{"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"control":{"$ref":"#/$defs/ControlConfig","default":{}},"processes":{"$ref":"#/$defs/ProcessesConfig","default":{}},"state":{"description":"Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps nothing. Read at the start only. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"directory":".gateway-state"},false]},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"profiles":{"description":"Several views of one gateway, by name.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ProfileConfig"},"examples":[{"readers":{"tools":{"deny":["*write*"]}}}]},"rest":{"$ref":"#/$defs/RestConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"start":{"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]},"idle":{"description":"After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.","$ref":"#/$defs/duration","examples":["10m"]},"maxLifetime":{"description":"How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.","$ref":"#/$defs/duration","examples":["24h"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ControlConfig":{"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]},"ProcessesConfig":{"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]},"StateConfig":{"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `auth`, or `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"description":"The request header in which a caller names its conversation, so that its requests share what stateful servers keep (`isolation: session`), whatever protocol they come by. It counts inside the verified caller only and identifies nobody; `false` reads none.","type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"},"default":"X-Session-ID","examples":["X-Session-ID",false]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]},"profile":{"$ref":"#/$defs/profileName"}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"CeilingsConfig":{"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]},"SandboxConfig":{"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]},"PoolConfig":{"description":"Processes or connections of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes or connections that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]},"perPrincipal":{"description":"Most of one verified caller at a time. Beyond it his own that is idle longest makes room, never another caller's; where none is idle, the call is refused with `retryAfterMs`.","type":"integer","minimum":1,"maximum":1024,"default":16,"examples":[4]}},"examples":[{"min":2,"max":16}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"profileName":{"description":"The profile that a client gets who names none.","type":"string","minLength":1,"examples":["readers"]},"ProfileConfig":{"description":"One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.","type":"object","additionalProperties":false,"properties":{"upstreams":{"description":"The upstreams it shows; without this key all, and what comes of others is unknown to it.","type":"array","items":{"type":"string"},"examples":[["files","web"]]},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"description":"Other prefixes for the tools and prompts of upstreams, in this view only.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"},"examples":[{"files":""}]},"instructions":{"description":"What clients are told about the use of this view, in place of what the gateway says otherwise.","type":"string","examples":["Read only."]},"principals":{"description":"Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.","$ref":"#/$defs/globList","examples":[["team-*"]]}},"examples":[{"upstreams":["web"],"tools":{"deny":["*delete*"]}}]},"ProfileFilterConfig":{"description":"Which names are shown, as clients know them; `deny` wins.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}},"examples":[{"allow":["web__*"]}]},"RestConfig":{"description":"Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.","type":"object","additionalProperties":false,"properties":{"path":{"description":"What these paths begin with.","type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one","default":"","examples":["","/api"]},"listeners":{"description":"The HTTP listeners that serve them; without this key all.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]}},"examples":[{},{"path":"/api","listeners":["main"]}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"AuthConfig":{"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]},"ApiKeyConfig":{"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]},"scope":{"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]},"JwtIssuerConfig":{"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]},"AccessRuleConfig":{"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]},"RateLimitConfig":{"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]},"RateLimitRuleConfig":{"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
 const schema12 = {"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]};
 const schema13 = {"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]};
 const schema19 = {"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]};
 const schema20 = {"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]};
 const schema21 = {"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]};
 const schema22 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
+const schema150 = {"description":"Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.","type":"object","additionalProperties":false,"properties":{"path":{"description":"What these paths begin with.","type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one","default":"","examples":["","/api"]},"listeners":{"description":"The HTTP listeners that serve them; without this key all.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]}},"examples":[{},{"path":"/api","listeners":["main"]}]};
 const func2 = Object.prototype.hasOwnProperty;
 const schema14 = {"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]};
 const schema15 = {"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]};
@@ -230,14 +231,16 @@ return errors === 0;
 }
 
 const schema23 = {"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]};
-const schema30 = {"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]}},"examples":[{"type":"stdio"}]};
-const schema24 = {"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `auth`, or `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]};
-const schema25 = {"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]};
-const schema26 = {"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]};
+const schema24 = {"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `auth`, or `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"description":"The request header in which a caller names its conversation, so that its requests share what stateful servers keep (`isolation: session`), whatever protocol they come by. It counts inside the verified caller only and identifies nobody; `false` reads none.","type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"},"default":"X-Session-ID","examples":["X-Session-ID",false]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]};
+const schema25 = {"description":"The profile that a client gets who names none.","type":"string","minLength":1,"examples":["readers"]};
+const schema26 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
+const schema27 = {"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]};
+const schema28 = {"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]};
 const pattern4 = new RegExp("^/[^\\s?#]*$", "u");
-const schema27 = {"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]};
-const schema28 = {"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]};
-const pattern8 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
+const pattern5 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
+const schema29 = {"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]};
+const schema30 = {"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]};
+const pattern9 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -260,7 +263,7 @@ data.connections = 1024;
 }
 for(const key0 in data){
 if(!(((((key0 === "body") || (key0 === "sessions")) || (key0 === "sessionsPerPrincipal")) || (key0 === "idle")) || (key0 === "connections"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema27,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -272,7 +275,7 @@ errors++;
 }
 let data0 = data.body;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data0};
+const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -283,7 +286,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data0};
+const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -294,8 +297,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern8.test(data0)){
-const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data0};
+if(!pattern9.test(data0)){
+const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -307,7 +310,7 @@ errors++;
 }
 let data1 = data.sessions;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema27.properties.sessions.type,parentSchema:schema27.properties.sessions,data:data1};
+const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema29.properties.sessions.type,parentSchema:schema29.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -318,7 +321,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema27.properties.sessions,data:data1};
+const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema29.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -330,7 +333,7 @@ errors++;
 }
 let data2 = data.sessionsPerPrincipal;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema27.properties.sessionsPerPrincipal.type,parentSchema:schema27.properties.sessionsPerPrincipal,data:data2};
+const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema29.properties.sessionsPerPrincipal.type,parentSchema:schema29.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -341,7 +344,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 1 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema27.properties.sessionsPerPrincipal,data:data2};
+const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema29.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -388,7 +391,7 @@ errors++;
 }
 let data4 = data.connections;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema27.properties.connections.type,parentSchema:schema27.properties.connections,data:data4};
+const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema29.properties.connections.type,parentSchema:schema29.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -399,7 +402,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema27.properties.connections,data:data4};
+const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema29.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -411,7 +414,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -437,6 +440,9 @@ data.port = 8080;
 }
 if(data.path === undefined){
 data.path = "/mcp";
+}
+if(data.sessionLabel === undefined){
+data.sessionLabel = "X-Session-ID";
 }
 if(data.allowedHosts === undefined){
 data.allowedHosts = [];
@@ -580,14 +586,11 @@ vErrors.push(err10);
 }
 errors++;
 }
-let data4 = data.allowedHosts;
-if(Array.isArray(data4)){
-const len0 = data4.length;
-for(let i0=0; i0<len0; i0++){
-let data5 = data4[i0];
-if(typeof data5 === "string"){
-if(data5.length < 1){
-const err11 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.allowedHosts.items,data:data5};
+if(data.profile !== undefined){
+let data4 = data.profile;
+if(typeof data4 === "string"){
+if(data4.length < 1){
+const err11 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -598,7 +601,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.allowedHosts.items.type,parentSchema:schema24.properties.allowedHosts.items,data:data5};
+const err12 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.type,parentSchema:schema25,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -608,9 +611,9 @@ vErrors.push(err12);
 errors++;
 }
 }
-}
-else {
-const err13 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema24.properties.allowedHosts.type,parentSchema:schema24.properties.allowedHosts,data:data4};
+let data5 = data.sessionLabel;
+if((typeof data5 !== "string") && (typeof data5 !== "boolean")){
+const err13 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/type",keyword:"type",params:{type: schema24.properties.sessionLabel.type},message:"must be string,boolean",schema:schema24.properties.sessionLabel.type,parentSchema:schema24.properties.sessionLabel,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -619,14 +622,11 @@ vErrors.push(err13);
 }
 errors++;
 }
-let data6 = data.allowedOrigins;
-if(Array.isArray(data6)){
-const len1 = data6.length;
-for(let i1=0; i1<len1; i1++){
-let data7 = data6[i1];
-if(typeof data7 === "string"){
-if(data7.length < 1){
-const err14 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.allowedOrigins.items,data:data7};
+const _errs15 = errors;
+let valid2 = true;
+const _errs16 = errors;
+if(typeof data5 !== "string"){
+const err14 = {};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -635,9 +635,22 @@ vErrors.push(err14);
 }
 errors++;
 }
+var _valid0 = _errs16 === errors;
+errors = _errs15;
+if(vErrors !== null){
+if(_errs15){
+vErrors.length = _errs15;
 }
 else {
-const err15 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.allowedOrigins.items.type,parentSchema:schema24.properties.allowedOrigins.items,data:data7};
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs18 = errors;
+if(typeof data5 === "string"){
+if(!pattern5.test(data5)){
+const err15 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -647,9 +660,8 @@ vErrors.push(err15);
 errors++;
 }
 }
-}
 else {
-const err16 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema24.properties.allowedOrigins.type,parentSchema:schema24.properties.allowedOrigins,data:data6};
+const err16 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -658,9 +670,14 @@ vErrors.push(err16);
 }
 errors++;
 }
-let data8 = data.exposeWithoutAuth;
-if(typeof data8 !== "boolean"){
-const err17 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema24.properties.exposeWithoutAuth.type,parentSchema:schema24.properties.exposeWithoutAuth,data:data8};
+var _valid0 = _errs18 === errors;
+valid2 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs21 = errors;
+if(false !== data5){
+const err17 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.sessionLabel.else,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -669,9 +686,12 @@ vErrors.push(err17);
 }
 errors++;
 }
-let data9 = data.sse;
-if((!(data9 && typeof data9 == "object" && !Array.isArray(data9))) && (typeof data9 !== "boolean")){
-const err18 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema24.properties.sse.type},message:"must be object,boolean",schema:schema24.properties.sse.type,parentSchema:schema24.properties.sse,data:data9};
+var _valid0 = _errs21 === errors;
+valid2 = _valid0;
+ifClause0 = "else";
+}
+if(!valid2){
+const err18 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema24.properties.sessionLabel.if,parentSchema:schema24.properties.sessionLabel,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -680,11 +700,14 @@ vErrors.push(err18);
 }
 errors++;
 }
-const _errs22 = errors;
-let valid5 = true;
-const _errs23 = errors;
-if(!(data9 && typeof data9 == "object" && !Array.isArray(data9))){
-const err19 = {};
+let data6 = data.allowedHosts;
+if(Array.isArray(data6)){
+const len0 = data6.length;
+for(let i0=0; i0<len0; i0++){
+let data7 = data6[i0];
+if(typeof data7 === "string"){
+if(data7.length < 1){
+const err19 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.allowedHosts.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -693,29 +716,9 @@ vErrors.push(err19);
 }
 errors++;
 }
-var _valid0 = _errs23 === errors;
-errors = _errs22;
-if(vErrors !== null){
-if(_errs22){
-vErrors.length = _errs22;
 }
 else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs25 = errors;
-if(data9 && typeof data9 == "object" && !Array.isArray(data9)){
-if(data9.path === undefined){
-data9.path = "/sse";
-}
-if(data9.messages === undefined){
-data9.messages = "/messages";
-}
-for(const key1 in data9){
-if(!((key1 === "path") || (key1 === "messages"))){
-const err20 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema25,data:data9};
+const err20 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.allowedHosts.items.type,parentSchema:schema24.properties.allowedHosts.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -725,10 +728,9 @@ vErrors.push(err20);
 errors++;
 }
 }
-let data10 = data9.path;
-if(typeof data10 === "string"){
-if(!pattern4.test(data10)){
-const err21 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema25.properties.path,data:data10};
+}
+else {
+const err21 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema24.properties.allowedHosts.type,parentSchema:schema24.properties.allowedHosts,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -737,9 +739,14 @@ vErrors.push(err21);
 }
 errors++;
 }
-}
-else {
-const err22 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.path.type,parentSchema:schema25.properties.path,data:data10};
+let data8 = data.allowedOrigins;
+if(Array.isArray(data8)){
+const len1 = data8.length;
+for(let i1=0; i1<len1; i1++){
+let data9 = data8[i1];
+if(typeof data9 === "string"){
+if(data9.length < 1){
+const err22 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.allowedOrigins.items,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -748,10 +755,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-let data11 = data9.messages;
-if(typeof data11 === "string"){
-if(!pattern4.test(data11)){
-const err23 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema25.properties.messages,data:data11};
+}
+else {
+const err23 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.allowedOrigins.items.type,parentSchema:schema24.properties.allowedOrigins.items,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -761,8 +767,9 @@ vErrors.push(err23);
 errors++;
 }
 }
+}
 else {
-const err24 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.properties.messages.type,parentSchema:schema25.properties.messages,data:data11};
+const err24 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema24.properties.allowedOrigins.type,parentSchema:schema24.properties.allowedOrigins,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -771,9 +778,9 @@ vErrors.push(err24);
 }
 errors++;
 }
-}
-else {
-const err25 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema25.type,parentSchema:schema25,data:data9};
+let data10 = data.exposeWithoutAuth;
+if(typeof data10 !== "boolean"){
+const err25 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema24.properties.exposeWithoutAuth.type,parentSchema:schema24.properties.exposeWithoutAuth,data:data10};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -782,14 +789,9 @@ vErrors.push(err25);
 }
 errors++;
 }
-var _valid0 = _errs25 === errors;
-valid5 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs33 = errors;
-if(false !== data9){
-const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.sse.else,data:data9};
+let data11 = data.sse;
+if((!(data11 && typeof data11 == "object" && !Array.isArray(data11))) && (typeof data11 !== "boolean")){
+const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema24.properties.sse.type},message:"must be object,boolean",schema:schema24.properties.sse.type,parentSchema:schema24.properties.sse,data:data11};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -798,12 +800,11 @@ vErrors.push(err26);
 }
 errors++;
 }
-var _valid0 = _errs33 === errors;
-valid5 = _valid0;
-ifClause0 = "else";
-}
-if(!valid5){
-const err27 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema24.properties.sse.if,parentSchema:schema24.properties.sse,data:data9};
+const _errs34 = errors;
+let valid8 = true;
+const _errs35 = errors;
+if(!(data11 && typeof data11 == "object" && !Array.isArray(data11))){
+const err27 = {};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -812,9 +813,29 @@ vErrors.push(err27);
 }
 errors++;
 }
-let data12 = data.ws;
-if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "boolean")){
-const err28 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema24.properties.ws.type},message:"must be object,boolean",schema:schema24.properties.ws.type,parentSchema:schema24.properties.ws,data:data12};
+var _valid1 = _errs35 === errors;
+errors = _errs34;
+if(vErrors !== null){
+if(_errs34){
+vErrors.length = _errs34;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause1;
+if(_valid1){
+const _errs37 = errors;
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(data11.path === undefined){
+data11.path = "/sse";
+}
+if(data11.messages === undefined){
+data11.messages = "/messages";
+}
+for(const key1 in data11){
+if(!((key1 === "path") || (key1 === "messages"))){
+const err28 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema27,data:data11};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -823,11 +844,11 @@ vErrors.push(err28);
 }
 errors++;
 }
-const _errs36 = errors;
-let valid8 = true;
-const _errs37 = errors;
-if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
-const err29 = {};
+}
+let data12 = data11.path;
+if(typeof data12 === "string"){
+if(!pattern4.test(data12)){
+const err29 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema27.properties.path,data:data12};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -836,26 +857,9 @@ vErrors.push(err29);
 }
 errors++;
 }
-var _valid1 = _errs37 === errors;
-errors = _errs36;
-if(vErrors !== null){
-if(_errs36){
-vErrors.length = _errs36;
 }
 else {
-vErrors = null;
-}
-}
-let ifClause1;
-if(_valid1){
-const _errs39 = errors;
-if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
-if(data12.path === undefined){
-data12.path = "/ws";
-}
-for(const key2 in data12){
-if(!(key2 === "path")){
-const err30 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema26,data:data12};
+const err30 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.path.type,parentSchema:schema27.properties.path,data:data12};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -864,11 +868,10 @@ vErrors.push(err30);
 }
 errors++;
 }
-}
-let data13 = data12.path;
+let data13 = data11.messages;
 if(typeof data13 === "string"){
 if(!pattern4.test(data13)){
-const err31 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema26.properties.path,data:data13};
+const err31 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema27.properties.messages,data:data13};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -879,7 +882,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.properties.path.type,parentSchema:schema26.properties.path,data:data13};
+const err32 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.messages.type,parentSchema:schema27.properties.messages,data:data13};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -890,7 +893,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema26.type,parentSchema:schema26,data:data12};
+const err33 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data:data11};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -899,14 +902,14 @@ vErrors.push(err33);
 }
 errors++;
 }
-var _valid1 = _errs39 === errors;
+var _valid1 = _errs37 === errors;
 valid8 = _valid1;
 ifClause1 = "then";
 }
 else {
 const _errs45 = errors;
-if(false !== data12){
-const err34 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.ws.else,data:data12};
+if(false !== data11){
+const err34 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.sse.else,data:data11};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -920,12 +923,129 @@ valid8 = _valid1;
 ifClause1 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema24.properties.ws.if,parentSchema:schema24.properties.ws,data:data12};
+const err35 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema24.properties.sse.if,parentSchema:schema24.properties.sse,data:data11};
 if(vErrors === null){
 vErrors = [err35];
 }
 else {
 vErrors.push(err35);
+}
+errors++;
+}
+let data14 = data.ws;
+if((!(data14 && typeof data14 == "object" && !Array.isArray(data14))) && (typeof data14 !== "boolean")){
+const err36 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema24.properties.ws.type},message:"must be object,boolean",schema:schema24.properties.ws.type,parentSchema:schema24.properties.ws,data:data14};
+if(vErrors === null){
+vErrors = [err36];
+}
+else {
+vErrors.push(err36);
+}
+errors++;
+}
+const _errs48 = errors;
+let valid11 = true;
+const _errs49 = errors;
+if(!(data14 && typeof data14 == "object" && !Array.isArray(data14))){
+const err37 = {};
+if(vErrors === null){
+vErrors = [err37];
+}
+else {
+vErrors.push(err37);
+}
+errors++;
+}
+var _valid2 = _errs49 === errors;
+errors = _errs48;
+if(vErrors !== null){
+if(_errs48){
+vErrors.length = _errs48;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause2;
+if(_valid2){
+const _errs51 = errors;
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+if(data14.path === undefined){
+data14.path = "/ws";
+}
+for(const key2 in data14){
+if(!(key2 === "path")){
+const err38 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema28,data:data14};
+if(vErrors === null){
+vErrors = [err38];
+}
+else {
+vErrors.push(err38);
+}
+errors++;
+}
+}
+let data15 = data14.path;
+if(typeof data15 === "string"){
+if(!pattern4.test(data15)){
+const err39 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.path,data:data15};
+if(vErrors === null){
+vErrors = [err39];
+}
+else {
+vErrors.push(err39);
+}
+errors++;
+}
+}
+else {
+const err40 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.path.type,parentSchema:schema28.properties.path,data:data15};
+if(vErrors === null){
+vErrors = [err40];
+}
+else {
+vErrors.push(err40);
+}
+errors++;
+}
+}
+else {
+const err41 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data:data14};
+if(vErrors === null){
+vErrors = [err41];
+}
+else {
+vErrors.push(err41);
+}
+errors++;
+}
+var _valid2 = _errs51 === errors;
+valid11 = _valid2;
+ifClause2 = "then";
+}
+else {
+const _errs57 = errors;
+if(false !== data14){
+const err42 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.ws.else,data:data14};
+if(vErrors === null){
+vErrors = [err42];
+}
+else {
+vErrors.push(err42);
+}
+errors++;
+}
+var _valid2 = _errs57 === errors;
+valid11 = _valid2;
+ifClause2 = "else";
+}
+if(!valid11){
+const err43 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause2},message:"must match \""+ifClause2+"\" schema",schema:schema24.properties.ws.if,parentSchema:schema24.properties.ws,data:data14};
+if(vErrors === null){
+vErrors = [err43];
+}
+else {
+vErrors.push(err43);
 }
 errors++;
 }
@@ -935,16 +1055,107 @@ errors = vErrors.length;
 }
 }
 else {
-const err36 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data};
+const err44 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data};
 if(vErrors === null){
-vErrors = [err36];
+vErrors = [err44];
 }
 else {
-vErrors.push(err36);
+vErrors.push(err44);
 }
 errors++;
 }
 validate16.errors = vErrors;
+return errors === 0;
+}
+
+const schema32 = {"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]},"profile":{"$ref":"#/$defs/profileName"}},"examples":[{"type":"stdio"}]};
+
+function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.type === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema32.required,parentSchema:schema32,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "type") || (key0 === "profile"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema32,data};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.type !== undefined){
+let data0 = data.type;
+if(typeof data0 !== "string"){
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.type.type,parentSchema:schema32.properties.type,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if("stdio" !== data0){
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema32.properties.type,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.profile !== undefined){
+let data1 = data.profile;
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err4 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.type,parentSchema:schema25,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+validate19.errors = vErrors;
 return errors === 0;
 }
 
@@ -972,9 +1183,13 @@ errors = vErrors.length;
 }
 }
 else if(tag0 === "stdio"){
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.type === undefined){
-const err1 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema30.required,parentSchema:schema30,data};
+if(!(validate19(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
+errors = vErrors.length;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema23.discriminator,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -983,9 +1198,9 @@ vErrors.push(err1);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(key0 === "type")){
-const err2 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema30,data};
+}
+else {
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema23.discriminator,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -995,10 +1210,8 @@ vErrors.push(err2);
 errors++;
 }
 }
-if(data.type !== undefined){
-let data0 = data.type;
-if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema30.properties.type.type,parentSchema:schema30.properties.type,data:data0};
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1007,84 +1220,29 @@ vErrors.push(err3);
 }
 errors++;
 }
-if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/$defs/StdioListenerConfig/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema30.properties.type,data:data0};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-}
-else {
-const err5 = {instancePath,schemaPath:"#/$defs/StdioListenerConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema30.type,parentSchema:schema30,data};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-else {
-const err6 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema23.discriminator,parentSchema:schema23,data};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-else {
-const err7 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema23.discriminator,parentSchema:schema23,data};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
 validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema32 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
-const schema33 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
-const schema38 = {"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]};
-const schema40 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
-const schema41 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
-const schema55 = {"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]};
-const schema56 = {"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]};
-const schema57 = {"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]};
-const schema75 = {"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]};
-const schema78 = {"description":"Processes of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most processes at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]}},"examples":[{"min":2,"max":16}]};
-const schema34 = {"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]};
+const schema35 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
+const schema36 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
+const schema41 = {"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]};
+const schema43 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
+const schema44 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
+const schema58 = {"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]};
+const schema59 = {"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]};
+const schema60 = {"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]};
+const schema78 = {"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]};
+const schema81 = {"description":"Processes or connections of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes or connections that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]},"perPrincipal":{"description":"Most of one verified caller at a time. Beyond it his own that is idle longest makes room, never another caller's; where none is idle, the call is refused with `retryAfterMs`.","type":"integer","minimum":1,"maximum":1024,"default":16,"examples":[4]}},"examples":[{"min":2,"max":16}]};
+const schema37 = {"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]};
 
-function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "memory") || (key0 === "pids")) || (key0 === "files")) || (key0 === "fileSize")) || (key0 === "cpuTime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema34,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema37,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1097,7 +1255,7 @@ errors++;
 if(data.memory !== undefined){
 let data0 = data.memory;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data0};
+const err1 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1108,7 +1266,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data0};
+const err2 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1119,8 +1277,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern8.test(data0)){
-const err3 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data0};
+if(!pattern9.test(data0)){
+const err3 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1134,7 +1292,7 @@ errors++;
 if(data.pids !== undefined){
 let data1 = data.pids;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema34.properties.pids.type,parentSchema:schema34.properties.pids,data:data1};
+const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema37.properties.pids.type,parentSchema:schema37.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1145,7 +1303,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 4194304 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},message:"must be <= 4194304",schema:4194304,parentSchema:schema34.properties.pids,data:data1};
+const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},message:"must be <= 4194304",schema:4194304,parentSchema:schema37.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1155,7 +1313,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema34.properties.pids,data:data1};
+const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema37.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1169,7 +1327,7 @@ errors++;
 if(data.files !== undefined){
 let data2 = data.files;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema34.properties.files.type,parentSchema:schema34.properties.files,data:data2};
+const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema37.properties.files.type,parentSchema:schema37.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1180,7 +1338,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1048576 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},message:"must be <= 1048576",schema:1048576,parentSchema:schema34.properties.files,data:data2};
+const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},message:"must be <= 1048576",schema:1048576,parentSchema:schema37.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1190,7 +1348,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 16 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16",schema:16,parentSchema:schema34.properties.files,data:data2};
+const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16",schema:16,parentSchema:schema37.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1204,7 +1362,7 @@ errors++;
 if(data.fileSize !== undefined){
 let data3 = data.fileSize;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err10 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data3};
+const err10 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1215,7 +1373,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data3};
+const err11 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1226,8 +1384,8 @@ errors++;
 }
 }
 if(typeof data3 === "string"){
-if(!pattern8.test(data3)){
-const err12 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data3};
+if(!pattern9.test(data3)){
+const err12 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1277,7 +1435,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema34.type,parentSchema:schema34,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1286,13 +1444,13 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate23.errors = vErrors;
+validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema44 = {"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]};
+const schema47 = {"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]};
 
-function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1307,7 +1465,7 @@ data.queueTimeout = 0;
 }
 for(const key0 in data){
 if(!(((key0 === "concurrency") || (key0 === "queue")) || (key0 === "queueTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema44,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1319,7 +1477,7 @@ errors++;
 }
 let data0 = data.concurrency;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema44.properties.concurrency.type,parentSchema:schema44.properties.concurrency,data:data0};
+const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema47.properties.concurrency.type,parentSchema:schema47.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1330,7 +1488,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema44.properties.concurrency,data:data0};
+const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema47.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1340,7 +1498,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema44.properties.concurrency,data:data0};
+const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema47.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1352,7 +1510,7 @@ errors++;
 }
 let data1 = data.queue;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema44.properties.queue.type,parentSchema:schema44.properties.queue,data:data1};
+const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema47.properties.queue.type,parentSchema:schema47.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1363,7 +1521,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema44.properties.queue,data:data1};
+const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema47.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1373,7 +1531,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 0 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema44.properties.queue,data:data1};
+const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema47.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1420,7 +1578,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema44.type,parentSchema:schema44,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1429,14 +1587,14 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate25.errors = vErrors;
+validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema46 = {"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]};
-const schema47 = {"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]};
+const schema49 = {"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]};
+const schema50 = {"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]};
 
-function validate28(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1460,7 +1618,7 @@ data.open = "30s";
 }
 for(const key0 in data){
 if(!((((((key0 === "failures") || (key0 === "latency")) || (key0 === "share")) || (key0 === "window")) || (key0 === "calls")) || (key0 === "open"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema47,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema50,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1472,7 +1630,7 @@ errors++;
 }
 let data0 = data.failures;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema47.properties.failures.type,parentSchema:schema47.properties.failures,data:data0};
+const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema50.properties.failures.type,parentSchema:schema50.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1483,7 +1641,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema47.properties.failures,data:data0};
+const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema50.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1531,7 +1689,7 @@ errors++;
 let data2 = data.share;
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema47.properties.share,data:data2};
+const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema50.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1541,7 +1699,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2 <= 0 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema47.properties.share,data:data2};
+const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema50.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1552,7 +1710,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema47.properties.share.type,parentSchema:schema47.properties.share,data:data2};
+const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema50.properties.share.type,parentSchema:schema50.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1598,7 +1756,7 @@ errors++;
 }
 let data4 = data.calls;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema47.properties.calls.type,parentSchema:schema47.properties.calls,data:data4};
+const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema50.properties.calls.type,parentSchema:schema50.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1609,7 +1767,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema47.properties.calls,data:data4};
+const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema50.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1656,7 +1814,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema50.type,parentSchema:schema50,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1665,16 +1823,16 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate28.errors = vErrors;
+validate30.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema46.type},message:"must be object,boolean",schema:schema46.type,parentSchema:schema46,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema49.type},message:"must be object,boolean",schema:schema49.type,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1709,8 +1867,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs4 = errors;
-if(!(validate28(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate28.errors : vErrors.concat(validate28.errors);
+if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs4 === errors;
@@ -1720,7 +1878,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema46.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema49.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1734,7 +1892,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema46.if,parentSchema:schema46,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema49.if,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1743,15 +1901,15 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema51 = {"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]};
-const schema52 = {"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]};
-const schema54 = {"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]};
+const schema54 = {"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]};
+const schema55 = {"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]};
+const schema57 = {"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]};
 
-function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1766,7 +1924,7 @@ data.tools = [];
 }
 for(const key0 in data){
 if(!(((key0 === "attempts") || (key0 === "backoff")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema52,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1778,7 +1936,7 @@ errors++;
 }
 let data0 = data.attempts;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema52.properties.attempts.type,parentSchema:schema52.properties.attempts,data:data0};
+const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema55.properties.attempts.type,parentSchema:schema55.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1789,7 +1947,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},message:"must be <= 10",schema:10,parentSchema:schema52.properties.attempts,data:data0};
+const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},message:"must be <= 10",schema:10,parentSchema:schema55.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1799,7 +1957,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema52.properties.attempts,data:data0};
+const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema55.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1851,7 +2009,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema54.items,data:data3};
+const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1862,7 +2020,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.items.type,parentSchema:schema54.items,data:data3};
+const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1874,7 +2032,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema54.type,parentSchema:schema54,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1885,7 +2043,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema52.type,parentSchema:schema52,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema55.type,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1894,16 +2052,16 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate32.errors = vErrors;
+validate34.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema51.type},message:"must be object,boolean",schema:schema51.type,parentSchema:schema51,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema54.type},message:"must be object,boolean",schema:schema54.type,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1938,8 +2096,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs4 = errors;
-if(!(validate32(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
+if(!(validate34(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs4 === errors;
@@ -1949,7 +2107,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema51.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema54.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1963,7 +2121,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema51.if,parentSchema:schema51,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema54.if,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1972,24 +2130,24 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate31.errors = vErrors;
+validate33.errors = vErrors;
 return errors === 0;
 }
 
-const schema58 = {"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]};
-const schema59 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
-const schema60 = {"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]};
-const schema64 = {"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]};
-const schema65 = {"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]};
-const pattern26 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
-const pattern27 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
+const schema61 = {"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]};
+const schema62 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
+const schema63 = {"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]};
+const schema67 = {"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]};
+const schema68 = {"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]};
+const pattern27 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
+const pattern28 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
 
-function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.ttl === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},message:"must have required property '"+"ttl"+"'",schema:schema60.required,parentSchema:schema60,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},message:"must have required property '"+"ttl"+"'",schema:schema63.required,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2000,7 +2158,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema60,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2125,7 +2283,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema64,data:data3};
+const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2138,8 +2296,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
-if(!pattern26.test(data4)){
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema64.items,data:data4};
+if(!pattern27.test(data4)){
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema67.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2150,7 +2308,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema64.items.type,parentSchema:schema64.items,data:data4};
+const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema67.items.type,parentSchema:schema67.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2162,7 +2320,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema64.type,parentSchema:schema64,data:data3};
+const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2176,7 +2334,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema65,data:data5};
+const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema68,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2189,8 +2347,8 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
-if(!pattern27.test(data6)){
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema65.items,data:data6};
+if(!pattern28.test(data6)){
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema68.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2201,7 +2359,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema65.items.type,parentSchema:schema65.items,data:data6};
+const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.items.type,parentSchema:schema68.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2213,7 +2371,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema65.type,parentSchema:schema65,data:data5};
+const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema68.type,parentSchema:schema68,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2225,7 +2383,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema60.type,parentSchema:schema60,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema63.type,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2234,16 +2392,16 @@ vErrors.push(err19);
 }
 errors++;
 }
-validate37.errors = vErrors;
+validate39.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (!(data && typeof data == "object" && !Array.isArray(data)))){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema59.type},message:"must be string,integer,object",schema:schema59.type,parentSchema:schema59,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema62.type},message:"must be string,integer,object",schema:schema62.type,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2278,8 +2436,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs4 = errors;
-if(!(validate37(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+if(!(validate39(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs4 === errors;
@@ -2327,7 +2485,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema59.if,parentSchema:schema59,data};
+const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema62.if,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2336,20 +2494,20 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate36.errors = vErrors;
+validate38.errors = vErrors;
 return errors === 0;
 }
 
-const schema67 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]};
-const schema68 = {"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]};
+const schema70 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]};
+const schema71 = {"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]};
 
-function validate43(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags")) || (key0 === "purges"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema68,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2474,7 +2632,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema64,data:data3};
+const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2487,8 +2645,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
-if(!pattern26.test(data4)){
-const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema64.items,data:data4};
+if(!pattern27.test(data4)){
+const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema67.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2499,7 +2657,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema64.items.type,parentSchema:schema64.items,data:data4};
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema67.items.type,parentSchema:schema67.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2511,7 +2669,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema64.type,parentSchema:schema64,data:data3};
+const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2525,7 +2683,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema65,data:data5};
+const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema68,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2538,8 +2696,8 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
-if(!pattern27.test(data6)){
-const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema65.items,data:data6};
+if(!pattern28.test(data6)){
+const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema68.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2550,7 +2708,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema65.items.type,parentSchema:schema65.items,data:data6};
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.items.type,parentSchema:schema68.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2562,7 +2720,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema65.type,parentSchema:schema65,data:data5};
+const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema68.type,parentSchema:schema68,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2576,7 +2734,7 @@ if(data.purges !== undefined){
 let data7 = data.purges;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema68.properties.purges,data:data7};
+const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema71.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2590,7 +2748,7 @@ for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema68.properties.purges.items,data:data8};
+const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema71.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2601,7 +2759,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.properties.purges.items.type,parentSchema:schema68.properties.purges.items,data:data8};
+const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.purges.items.type,parentSchema:schema71.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2613,7 +2771,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema68.properties.purges.type,parentSchema:schema68.properties.purges,data:data7};
+const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema71.properties.purges.type,parentSchema:schema71.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2625,7 +2783,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema68.type,parentSchema:schema68,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.type,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2634,19 +2792,19 @@ vErrors.push(err22);
 }
 errors++;
 }
-validate43.errors = vErrors;
+validate45.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate42(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate44(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 let data0 = data[key0];
 if(((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))) && (!(data0 && typeof data0 == "object" && !Array.isArray(data0)))){
-const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema67.additionalProperties.type},message:"must be string,integer,object",schema:schema67.additionalProperties.type,parentSchema:schema67.additionalProperties,data:data0};
+const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema70.additionalProperties.type},message:"must be string,integer,object",schema:schema70.additionalProperties.type,parentSchema:schema70.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2681,8 +2839,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs7 = errors;
-if(!(validate43(data0, {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key0,rootData}))){
-vErrors = vErrors === null ? validate43.errors : vErrors.concat(validate43.errors);
+if(!(validate45(data0, {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key0,rootData}))){
+vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs7 === errors;
@@ -2730,7 +2888,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema67.additionalProperties.if,parentSchema:schema67.additionalProperties,data:data0};
+const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema70.additionalProperties.if,parentSchema:schema70.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2742,7 +2900,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema67.type,parentSchema:schema67,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema70.type,parentSchema:schema70,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2751,18 +2909,18 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate42.errors = vErrors;
+validate44.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema58,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2773,32 +2931,32 @@ errors++;
 }
 }
 if(data.lists !== undefined){
-if(!(validate36(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+if(!(validate38(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
 errors = vErrors.length;
 }
 }
 if(data.resources !== undefined){
-if(!(validate36(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+if(!(validate38(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate36(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+if(!(validate38(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
 errors = vErrors.length;
 }
 }
 if(data.tools !== undefined){
-if(!(validate42(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate42.errors : vErrors.concat(validate42.errors);
+if(!(validate44(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema58.type,parentSchema:schema58,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema61.type,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2807,22 +2965,22 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate35.errors = vErrors;
+validate37.errors = vErrors;
 return errors === 0;
 }
 
-const schema79 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
-const schema82 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
-const schema83 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
-const pattern37 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
+const schema82 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
+const schema85 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
+const schema86 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
+const pattern38 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
 
-function validate47(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema79,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema82,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2840,7 +2998,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema54.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2851,7 +3009,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.items.type,parentSchema:schema54.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2863,7 +3021,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema54.type,parentSchema:schema54,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2881,7 +3039,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema54.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2892,7 +3050,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.items.type,parentSchema:schema54.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2904,7 +3062,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema54.type,parentSchema:schema54,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2920,8 +3078,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern37.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema82.additionalProperties,data:data5};
+if(!pattern38.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema85.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2932,7 +3090,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema82.additionalProperties.type,parentSchema:schema82.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema85.additionalProperties.type,parentSchema:schema85.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2944,7 +3102,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.type,parentSchema:schema82,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2960,7 +3118,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.additionalProperties.type,parentSchema:schema83.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2972,7 +3130,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.type,parentSchema:schema83,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema86.type,parentSchema:schema86,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3024,7 +3182,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.properties.timeout.type,parentSchema:schema79.properties.timeout,data:data8};
+const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.properties.timeout.type,parentSchema:schema82.properties.timeout,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3036,7 +3194,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema79.type,parentSchema:schema79,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.type,parentSchema:schema82,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3045,19 +3203,19 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate47.errors = vErrors;
+validate49.errors = vErrors;
 return errors === 0;
 }
 
-const schema85 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
+const schema88 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
 
-function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema85,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3075,7 +3233,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema54.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3086,7 +3244,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.items.type,parentSchema:schema54.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3098,7 +3256,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema54.type,parentSchema:schema54,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3116,7 +3274,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema54.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3127,7 +3285,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.items.type,parentSchema:schema54.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3139,7 +3297,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema54.type,parentSchema:schema54,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3155,8 +3313,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern37.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema82.additionalProperties,data:data5};
+if(!pattern38.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema85.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3167,7 +3325,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema82.additionalProperties.type,parentSchema:schema82.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema85.additionalProperties.type,parentSchema:schema85.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3179,7 +3337,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.type,parentSchema:schema82,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3195,7 +3353,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.additionalProperties.type,parentSchema:schema83.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3207,7 +3365,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.type,parentSchema:schema83,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema86.type,parentSchema:schema86,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3219,7 +3377,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema88.type,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3228,19 +3386,19 @@ vErrors.push(err12);
 }
 errors++;
 }
-validate49.errors = vErrors;
+validate51.errors = vErrors;
 return errors === 0;
 }
 
-const schema90 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
+const schema93 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
 
-function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema90,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema93,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3258,7 +3416,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema54.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3269,7 +3427,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.items.type,parentSchema:schema54.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3281,7 +3439,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema54.type,parentSchema:schema54,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3299,7 +3457,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema54.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3310,7 +3468,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema54.items.type,parentSchema:schema54.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3322,7 +3480,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema54.type,parentSchema:schema54,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3339,7 +3497,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema90.properties.rename.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3349,7 +3507,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data5.length < 1){
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema90.properties.rename.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3360,7 +3518,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema90.properties.rename.additionalProperties.type,parentSchema:schema90.properties.rename.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.properties.rename.additionalProperties.type,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3372,7 +3530,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema90.properties.rename.type,parentSchema:schema90.properties.rename,data:data4};
+const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.properties.rename.type,parentSchema:schema93.properties.rename,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3388,7 +3546,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema83.additionalProperties.type,parentSchema:schema83.additionalProperties,data:data7};
+const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3400,7 +3558,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema83.type,parentSchema:schema83,data:data6};
+const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema86.type,parentSchema:schema86,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3412,7 +3570,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema90.type,parentSchema:schema90,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.type,parentSchema:schema93,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3421,13 +3579,13 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate51.errors = vErrors;
+validate53.errors = vErrors;
 return errors === 0;
 }
 
-const pattern15 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
+const pattern16 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
 
-function validate22(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3480,7 +3638,7 @@ if(data.replicas === undefined){
 data.replicas = 1;
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema33.required,parentSchema:schema33,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema36.required,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3490,7 +3648,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.command === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema33.required,parentSchema:schema33,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema36.required,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3500,8 +3658,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema33.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema33,data};
+if(!(func2.call(schema36.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3514,7 +3672,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.type.type,parentSchema:schema33.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.type.type,parentSchema:schema36.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3524,7 +3682,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema33.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema36.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3538,7 +3696,7 @@ if(data.command !== undefined){
 let data1 = data.command;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.command,data:data1};
+const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3549,7 +3707,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.command.type,parentSchema:schema33.properties.command,data:data1};
+const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.command.type,parentSchema:schema36.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3565,7 +3723,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.args.items.type,parentSchema:schema33.properties.args.items,data:data3};
+const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.args.items.type,parentSchema:schema36.properties.args.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3577,7 +3735,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.args.type,parentSchema:schema33.properties.args,data:data2};
+const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.args.type,parentSchema:schema36.properties.args,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3591,7 +3749,7 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 !== "string"){
-const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.env.additionalProperties.type,parentSchema:schema33.properties.env.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.env.additionalProperties.type,parentSchema:schema36.properties.env.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3603,7 +3761,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.properties.env.type,parentSchema:schema33.properties.env,data:data4};
+const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.properties.env.type,parentSchema:schema36.properties.env,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3619,7 +3777,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.inheritEnv.items,data:data7};
+const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3630,7 +3788,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.inheritEnv.items.type,parentSchema:schema33.properties.inheritEnv.items,data:data7};
+const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.inheritEnv.items.type,parentSchema:schema36.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3642,7 +3800,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.inheritEnv.type,parentSchema:schema33.properties.inheritEnv,data:data6};
+const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.inheritEnv.type,parentSchema:schema36.properties.inheritEnv,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3654,7 +3812,7 @@ errors++;
 let data8 = data.cwd;
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.cwd,data:data8};
+const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3665,7 +3823,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.cwd.type,parentSchema:schema33.properties.cwd,data:data8};
+const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.cwd.type,parentSchema:schema36.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3678,7 +3836,7 @@ if(data.projects !== undefined){
 let data9 = data.projects;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema33.properties.projects,data:data9};
+const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema36.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3692,7 +3850,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema33.properties.projects.items,data:data10};
+const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3703,7 +3861,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema33.properties.projects.items.type,parentSchema:schema33.properties.projects.items,data:data10};
+const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.projects.items.type,parentSchema:schema36.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3715,7 +3873,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema33.properties.projects.type,parentSchema:schema33.properties.projects,data:data9};
+const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.projects.type,parentSchema:schema36.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3726,15 +3884,15 @@ errors++;
 }
 }
 if(data.ceilings !== undefined){
-if(!(validate23(data.ceilings, {instancePath:instancePath+"/ceilings",parentData:data,parentDataProperty:"ceilings",rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+if(!(validate25(data.ceilings, {instancePath:instancePath+"/ceilings",parentData:data,parentDataProperty:"ceilings",rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
 errors = vErrors.length;
 }
 }
 if(data.sandbox !== undefined){
 let data12 = data.sandbox;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "string")){
-const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema33.properties.sandbox.type},message:"must be object,string",schema:schema33.properties.sandbox.type,parentSchema:schema33.properties.sandbox,data:data12};
+const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema36.properties.sandbox.type},message:"must be object,string",schema:schema36.properties.sandbox.type,parentSchema:schema36.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3780,7 +3938,7 @@ if(data12.hide === undefined){
 data12.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data12.type === undefined){
-const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema38.required,parentSchema:schema38,data:data12};
+const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema41.required,parentSchema:schema41,data:data12};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3791,7 +3949,7 @@ errors++;
 }
 for(const key2 in data12){
 if(!((((key2 === "type") || (key2 === "write")) || (key2 === "network")) || (key2 === "hide"))){
-const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema38,data:data12};
+const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema41,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3804,7 +3962,7 @@ errors++;
 if(data12.type !== undefined){
 let data13 = data12.type;
 if(typeof data13 !== "string"){
-const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.type.type,parentSchema:schema38.properties.type,data:data13};
+const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3814,7 +3972,7 @@ vErrors.push(err24);
 errors++;
 }
 if("bwrap" !== data13){
-const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema38.properties.type,data:data13};
+const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema41.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3831,7 +3989,7 @@ for(let i3=0; i3<len3; i3++){
 let data15 = data14[i3];
 if(typeof data15 === "string"){
 if(data15.length < 1){
-const err26 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema38.properties.write.items,data:data15};
+const err26 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.write.items,data:data15};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -3842,7 +4000,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.write.items.type,parentSchema:schema38.properties.write.items,data:data15};
+const err27 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data15};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -3854,7 +4012,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema38.properties.write.type,parentSchema:schema38.properties.write,data:data14};
+const err28 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -3865,7 +4023,7 @@ errors++;
 }
 let data16 = data12.network;
 if(typeof data16 !== "boolean"){
-const err29 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema38.properties.network.type,parentSchema:schema38.properties.network,data:data16};
+const err29 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data16};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -3881,7 +4039,7 @@ for(let i4=0; i4<len4; i4++){
 let data18 = data17[i4];
 if(typeof data18 === "string"){
 if(data18.length < 1){
-const err30 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema38.properties.hide.items,data:data18};
+const err30 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.hide.items,data:data18};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -3892,7 +4050,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema38.properties.hide.items.type,parentSchema:schema38.properties.hide.items,data:data18};
+const err31 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data18};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -3904,7 +4062,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema38.properties.hide.type,parentSchema:schema38.properties.hide,data:data17};
+const err32 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data17};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -3915,7 +4073,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema38.type,parentSchema:schema38,data:data12};
+const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -3931,7 +4089,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if("bwrap" !== data12){
-const err34 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema33.properties.sandbox.else,data:data12};
+const err34 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema36.properties.sandbox.else,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -3945,7 +4103,7 @@ valid8 = _valid0;
 ifClause0 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema33.properties.sandbox.if,parentSchema:schema33.properties.sandbox,data:data12};
+const err35 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema36.properties.sandbox.if,parentSchema:schema36.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -3957,7 +4115,7 @@ errors++;
 }
 let data19 = data.maxLine;
 if((typeof data19 !== "string") && (!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19))))){
-const err36 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data19};
+const err36 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data19};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -3968,7 +4126,7 @@ errors++;
 }
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 < 0 || isNaN(data19)){
-const err37 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data19};
+const err37 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data19};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -3979,8 +4137,8 @@ errors++;
 }
 }
 if(typeof data19 === "string"){
-if(!pattern8.test(data19)){
-const err38 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data19};
+if(!pattern9.test(data19)){
+const err38 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data19};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -3993,8 +4151,8 @@ errors++;
 if(data.prefix !== undefined){
 let data20 = data.prefix;
 if(typeof data20 === "string"){
-if(!pattern15.test(data20)){
-const err39 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema40,data:data20};
+if(!pattern16.test(data20)){
+const err39 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data20};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -4005,7 +4163,7 @@ errors++;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data20};
+const err40 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data20};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -4017,7 +4175,7 @@ errors++;
 }
 let data21 = data.enabled;
 if(typeof data21 !== "boolean"){
-const err41 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema41.type,parentSchema:schema41,data:data21};
+const err41 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data21};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -4096,21 +4254,21 @@ vErrors.push(err47);
 errors++;
 }
 }
-if(!(validate25(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-if(!(validate27(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+if(!(validate27(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
 vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
 errors = vErrors.length;
 }
-if(!(validate31(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
+if(!(validate29(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+if(!(validate33(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
 errors = vErrors.length;
 }
 let data27 = data.onFailure;
 if(typeof data27 !== "string"){
-const err48 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema55.type,parentSchema:schema55,data:data27};
+const err48 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data27};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -4120,7 +4278,7 @@ vErrors.push(err48);
 errors++;
 }
 if(!(((data27 === "omit") || (data27 === "keep")) || (data27 === "fail"))){
-const err49 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema55.enum},message:"must be equal to one of the allowed values",schema:schema55.enum,parentSchema:schema55,data:data27};
+const err49 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data27};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -4131,7 +4289,7 @@ errors++;
 }
 let data28 = data.era;
 if(typeof data28 !== "string"){
-const err50 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema56.type,parentSchema:schema56,data:data28};
+const err50 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:data28};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -4141,7 +4299,7 @@ vErrors.push(err50);
 errors++;
 }
 if(!(((data28 === "auto") || (data28 === "legacy")) || (data28 === "modern"))){
-const err51 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema56.enum},message:"must be equal to one of the allowed values",schema:schema56.enum,parentSchema:schema56,data:data28};
+const err51 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},message:"must be equal to one of the allowed values",schema:schema59.enum,parentSchema:schema59,data:data28};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -4152,7 +4310,7 @@ errors++;
 }
 let data29 = data.isolation;
 if(typeof data29 !== "string"){
-const err52 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.type,parentSchema:schema57,data:data29};
+const err52 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data29};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -4162,7 +4320,7 @@ vErrors.push(err52);
 errors++;
 }
 if(!(((data29 === "shared") || (data29 === "session")) || (data29 === "principal"))){
-const err53 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema57.enum},message:"must be equal to one of the allowed values",schema:schema57.enum,parentSchema:schema57,data:data29};
+const err53 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},message:"must be equal to one of the allowed values",schema:schema60.enum,parentSchema:schema60,data:data29};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -4174,7 +4332,7 @@ errors++;
 if(data.cache !== undefined){
 let data30 = data.cache;
 if((!(data30 && typeof data30 == "object" && !Array.isArray(data30))) && (typeof data30 !== "boolean")){
-const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema33.properties.cache.type},message:"must be object,boolean",schema:schema33.properties.cache.type,parentSchema:schema33.properties.cache,data:data30};
+const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema36.properties.cache.type},message:"must be object,boolean",schema:schema36.properties.cache.type,parentSchema:schema36.properties.cache,data:data30};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -4209,8 +4367,8 @@ vErrors = null;
 let ifClause1;
 if(_valid1){
 const _errs80 = errors;
-if(!(validate35(data30, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
+if(!(validate37(data30, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
 errors = vErrors.length;
 }
 var _valid1 = _errs80 === errors;
@@ -4220,7 +4378,7 @@ ifClause1 = "then";
 else {
 const _errs81 = errors;
 if(false !== data30){
-const err56 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema33.properties.cache.else,data:data30};
+const err56 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema36.properties.cache.else,data:data30};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -4234,7 +4392,7 @@ valid23 = _valid1;
 ifClause1 = "else";
 }
 if(!valid23){
-const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema33.properties.cache.if,parentSchema:schema33.properties.cache,data:data30};
+const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema36.properties.cache.if,parentSchema:schema36.properties.cache,data:data30};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4246,7 +4404,7 @@ errors++;
 }
 let data31 = data.start;
 if(typeof data31 !== "string"){
-const err58 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema75.type,parentSchema:schema75,data:data31};
+const err58 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data31};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4256,7 +4414,7 @@ vErrors.push(err58);
 errors++;
 }
 if(!(((data31 === "auto") || (data31 === "lazy")) || (data31 === "eager"))){
-const err59 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema75.enum},message:"must be equal to one of the allowed values",schema:schema75.enum,parentSchema:schema75,data:data31};
+const err59 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},message:"must be equal to one of the allowed values",schema:schema78.enum,parentSchema:schema78,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4348,9 +4506,12 @@ data34.min = 0;
 if(data34.max === undefined){
 data34.max = 64;
 }
+if(data34.perPrincipal === undefined){
+data34.perPrincipal = 16;
+}
 for(const key3 in data34){
-if(!((key3 === "min") || (key3 === "max"))){
-const err66 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema78,data:data34};
+if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
+const err66 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data:data34};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -4362,7 +4523,7 @@ errors++;
 }
 let data35 = data34.min;
 if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
-const err67 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema78.properties.min.type,parentSchema:schema78.properties.min,data:data35};
+const err67 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -4373,7 +4534,7 @@ errors++;
 }
 if((typeof data35 == "number") && (isFinite(data35))){
 if(data35 > 64 || isNaN(data35)){
-const err68 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema78.properties.min,data:data35};
+const err68 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema81.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -4383,7 +4544,7 @@ vErrors.push(err68);
 errors++;
 }
 if(data35 < 0 || isNaN(data35)){
-const err69 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema78.properties.min,data:data35};
+const err69 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema81.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4395,7 +4556,7 @@ errors++;
 }
 let data36 = data34.max;
 if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-const err70 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema78.properties.max.type,parentSchema:schema78.properties.max,data:data36};
+const err70 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4406,7 +4567,7 @@ errors++;
 }
 if((typeof data36 == "number") && (isFinite(data36))){
 if(data36 > 1024 || isNaN(data36)){
-const err71 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema78.properties.max,data:data36};
+const err71 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -4416,7 +4577,7 @@ vErrors.push(err71);
 errors++;
 }
 if(data36 < 1 || isNaN(data36)){
-const err72 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema78.properties.max,data:data36};
+const err72 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -4426,9 +4587,9 @@ vErrors.push(err72);
 errors++;
 }
 }
-}
-else {
-const err73 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema78.type,parentSchema:schema78,data:data34};
+let data37 = data34.perPrincipal;
+if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
+const err73 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -4437,10 +4598,9 @@ vErrors.push(err73);
 }
 errors++;
 }
-}
-let data37 = data.replicas;
-if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
-const err74 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema33.properties.replicas.type,parentSchema:schema33.properties.replicas,data:data37};
+if((typeof data37 == "number") && (isFinite(data37))){
+if(data37 > 1024 || isNaN(data37)){
+const err74 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -4449,9 +4609,8 @@ vErrors.push(err74);
 }
 errors++;
 }
-if((typeof data37 == "number") && (isFinite(data37))){
-if(data37 > 64 || isNaN(data37)){
-const err75 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema33.properties.replicas,data:data37};
+if(data37 < 1 || isNaN(data37)){
+const err75 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4460,8 +4619,10 @@ vErrors.push(err75);
 }
 errors++;
 }
-if(data37 < 1 || isNaN(data37)){
-const err76 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema33.properties.replicas,data:data37};
+}
+}
+else {
+const err76 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data:data34};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4471,27 +4632,9 @@ vErrors.push(err76);
 errors++;
 }
 }
-if(data.tools !== undefined){
-if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err77 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema33.type,parentSchema:schema33,data};
+let data38 = data.replicas;
+if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
+const err77 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema36.properties.replicas.type,parentSchema:schema36.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4500,17 +4643,66 @@ vErrors.push(err77);
 }
 errors++;
 }
-validate22.errors = vErrors;
+if((typeof data38 == "number") && (isFinite(data38))){
+if(data38 > 64 || isNaN(data38)){
+const err78 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema36.properties.replicas,data:data38};
+if(vErrors === null){
+vErrors = [err78];
+}
+else {
+vErrors.push(err78);
+}
+errors++;
+}
+if(data38 < 1 || isNaN(data38)){
+const err79 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema36.properties.replicas,data:data38};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+}
+}
+if(data.tools !== undefined){
+if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err80 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+validate24.errors = vErrors;
 return errors === 0;
 }
 
-const schema94 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
-const schema95 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
-const pattern40 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
-const pattern41 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const pattern42 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
+const schema97 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const pattern41 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
+const pattern43 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
 
-function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate55(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -4551,7 +4743,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema94.required,parentSchema:schema94,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema97.required,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4561,7 +4753,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema94.required,parentSchema:schema94,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema97.required,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4571,8 +4763,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema94.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema94,data};
+if(!(func2.call(schema97.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4585,7 +4777,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema94.properties.type.type,parentSchema:schema94.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.type.type,parentSchema:schema97.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4595,7 +4787,7 @@ vErrors.push(err3);
 errors++;
 }
 if("http" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema94.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema97.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4608,8 +4800,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern40.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema94.properties.url,data:data1};
+if(!pattern41.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema97.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4620,7 +4812,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema94.properties.url.type,parentSchema:schema94.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.url.type,parentSchema:schema97.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4635,8 +4827,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern41.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema95,data:key1,propertyName:key1};
+if(!pattern5.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4647,7 +4839,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema95.type,parentSchema:schema95,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4658,7 +4850,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema94.properties.headers.propertyNames,parentSchema:schema94.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema97.properties.headers.propertyNames,parentSchema:schema97.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4671,8 +4863,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern42.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema94.properties.headers.additionalProperties,data:data3};
+if(!pattern43.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema97.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4683,7 +4875,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema94.properties.headers.additionalProperties.type,parentSchema:schema94.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.headers.additionalProperties.type,parentSchema:schema97.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4695,7 +4887,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.properties.headers.type,parentSchema:schema94.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.properties.headers.type,parentSchema:schema97.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4704,9 +4896,11 @@ vErrors.push(err12);
 }
 errors++;
 }
-let data4 = data.maxReply;
-if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data4};
+if(data.forwardHeaders !== undefined){
+let data4 = data.forwardHeaders;
+if(Array.isArray(data4)){
+if(data4.length < 1){
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema97.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4715,9 +4909,12 @@ vErrors.push(err13);
 }
 errors++;
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data4};
+const len0 = data4.length;
+for(let i0=0; i0<len0; i0++){
+let data5 = data4[i0];
+if(typeof data5 === "string"){
+if(!pattern5.test(data5)){
+const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -4727,9 +4924,8 @@ vErrors.push(err14);
 errors++;
 }
 }
-if(typeof data4 === "string"){
-if(!pattern8.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data4};
+else {
+const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4739,11 +4935,9 @@ vErrors.push(err15);
 errors++;
 }
 }
-if(data.prefix !== undefined){
-let data5 = data.prefix;
-if(typeof data5 === "string"){
-if(!pattern15.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema40,data:data5};
+}
+else {
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema97.properties.forwardHeaders.type,parentSchema:schema97.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4753,8 +4947,9 @@ vErrors.push(err16);
 errors++;
 }
 }
-else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data5};
+let data6 = data.maxReply;
+if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
+const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4763,10 +4958,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-let data6 = data.enabled;
-if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema41.type,parentSchema:schema41,data:data6};
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 < 0 || isNaN(data6)){
+const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -4775,9 +4969,10 @@ vErrors.push(err18);
 }
 errors++;
 }
-let data7 = data.startupTimeout;
-if((typeof data7 !== "string") && (!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))))){
-const err19 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data7};
+}
+if(typeof data6 === "string"){
+if(!pattern9.test(data6)){
+const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -4786,9 +4981,12 @@ vErrors.push(err19);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 < 0 || isNaN(data7)){
-const err20 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data7};
+}
+if(data.prefix !== undefined){
+let data7 = data.prefix;
+if(typeof data7 === "string"){
+if(!pattern16.test(data7)){
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -4798,9 +4996,8 @@ vErrors.push(err20);
 errors++;
 }
 }
-if(typeof data7 === "string"){
-if(!pattern0.test(data7)){
-const err21 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data7};
+else {
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -4810,9 +5007,9 @@ vErrors.push(err21);
 errors++;
 }
 }
-let data8 = data.timeout;
-if((typeof data8 !== "string") && (!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8))))){
-const err22 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data8};
+let data8 = data.enabled;
+if(typeof data8 !== "boolean"){
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -4821,9 +5018,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-if((typeof data8 == "number") && (isFinite(data8))){
-if(data8 < 0 || isNaN(data8)){
-const err23 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data8};
+let data9 = data.startupTimeout;
+if((typeof data9 !== "string") && (!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9))))){
+const err23 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -4832,10 +5029,9 @@ vErrors.push(err23);
 }
 errors++;
 }
-}
-if(typeof data8 === "string"){
-if(!pattern0.test(data8)){
-const err24 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data8};
+if((typeof data9 == "number") && (isFinite(data9))){
+if(data9 < 0 || isNaN(data9)){
+const err24 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -4845,21 +5041,9 @@ vErrors.push(err24);
 errors++;
 }
 }
-if(!(validate25(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-if(!(validate27(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-if(!(validate31(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
-errors = vErrors.length;
-}
-let data12 = data.onFailure;
-if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema55.type,parentSchema:schema55,data:data12};
+if(typeof data9 === "string"){
+if(!pattern0.test(data9)){
+const err25 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -4868,8 +5052,10 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema55.enum},message:"must be equal to one of the allowed values",schema:schema55.enum,parentSchema:schema55,data:data12};
+}
+let data10 = data.timeout;
+if((typeof data10 !== "string") && (!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10))))){
+const err26 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4878,9 +5064,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-let data13 = data.era;
-if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema56.type,parentSchema:schema56,data:data13};
+if((typeof data10 == "number") && (isFinite(data10))){
+if(data10 < 0 || isNaN(data10)){
+const err27 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4889,8 +5075,10 @@ vErrors.push(err27);
 }
 errors++;
 }
-if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema56.enum},message:"must be equal to one of the allowed values",schema:schema56.enum,parentSchema:schema56,data:data13};
+}
+if(typeof data10 === "string"){
+if(!pattern0.test(data10)){
+const err28 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4899,9 +5087,22 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data14 = data.isolation;
+}
+if(!(validate27(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+errors = vErrors.length;
+}
+if(!(validate29(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+if(!(validate33(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+errors = vErrors.length;
+}
+let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.type,parentSchema:schema57,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4910,8 +5111,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema57.enum},message:"must be equal to one of the allowed values",schema:schema57.enum,parentSchema:schema57,data:data14};
+if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4920,10 +5121,9 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.cache !== undefined){
-let data15 = data.cache;
-if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema94.properties.cache.type},message:"must be object,boolean",schema:schema94.properties.cache.type,parentSchema:schema94.properties.cache,data:data15};
+let data15 = data.era;
+if(typeof data15 !== "string"){
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4932,11 +5132,8 @@ vErrors.push(err31);
 }
 errors++;
 }
-const _errs43 = errors;
-let valid12 = true;
-const _errs44 = errors;
-if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
-const err32 = {};
+if(!(((data15 === "auto") || (data15 === "legacy")) || (data15 === "modern"))){
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},message:"must be equal to one of the allowed values",schema:schema59.enum,parentSchema:schema59,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -4945,31 +5142,9 @@ vErrors.push(err32);
 }
 errors++;
 }
-var _valid0 = _errs44 === errors;
-errors = _errs43;
-if(vErrors !== null){
-if(_errs43){
-vErrors.length = _errs43;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs46 = errors;
-if(!(validate35(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs46 === errors;
-valid12 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs47 = errors;
-if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema94.properties.cache.else,data:data15};
+let data16 = data.isolation;
+if(typeof data16 !== "string"){
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -4978,12 +5153,8 @@ vErrors.push(err33);
 }
 errors++;
 }
-var _valid0 = _errs47 === errors;
-valid12 = _valid0;
-ifClause0 = "else";
-}
-if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema94.properties.cache.if,parentSchema:schema94.properties.cache,data:data15};
+if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},message:"must be equal to one of the allowed values",schema:schema60.enum,parentSchema:schema60,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -4992,10 +5163,10 @@ vErrors.push(err34);
 }
 errors++;
 }
-}
-let data16 = data.start;
-if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema75.type,parentSchema:schema75,data:data16};
+if(data.cache !== undefined){
+let data17 = data.cache;
+if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema97.properties.cache.type},message:"must be object,boolean",schema:schema97.properties.cache.type,parentSchema:schema97.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -5004,8 +5175,11 @@ vErrors.push(err35);
 }
 errors++;
 }
-if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema75.enum},message:"must be equal to one of the allowed values",schema:schema75.enum,parentSchema:schema75,data:data16};
+const _errs48 = errors;
+let valid15 = true;
+const _errs49 = errors;
+if(!(data17 && typeof data17 == "object" && !Array.isArray(data17))){
+const err36 = {};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -5014,10 +5188,31 @@ vErrors.push(err36);
 }
 errors++;
 }
-if(data.idle !== undefined){
-let data17 = data.idle;
-if((typeof data17 !== "string") && (!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17))))){
-const err37 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data17};
+var _valid0 = _errs49 === errors;
+errors = _errs48;
+if(vErrors !== null){
+if(_errs48){
+vErrors.length = _errs48;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs51 = errors;
+if(!(validate37(data17, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs51 === errors;
+valid15 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs52 = errors;
+if(false !== data17){
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema97.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -5026,9 +5221,12 @@ vErrors.push(err37);
 }
 errors++;
 }
-if((typeof data17 == "number") && (isFinite(data17))){
-if(data17 < 0 || isNaN(data17)){
-const err38 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data17};
+var _valid0 = _errs52 === errors;
+valid15 = _valid0;
+ifClause0 = "else";
+}
+if(!valid15){
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema97.properties.cache.if,parentSchema:schema97.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -5038,9 +5236,9 @@ vErrors.push(err38);
 errors++;
 }
 }
-if(typeof data17 === "string"){
-if(!pattern0.test(data17)){
-const err39 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data17};
+let data18 = data.start;
+if(typeof data18 !== "string"){
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -5049,12 +5247,8 @@ vErrors.push(err39);
 }
 errors++;
 }
-}
-}
-if(data.maxLifetime !== undefined){
-let data18 = data.maxLifetime;
-if((typeof data18 !== "string") && (!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18))))){
-const err40 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data18};
+if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},message:"must be equal to one of the allowed values",schema:schema78.enum,parentSchema:schema78,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -5063,9 +5257,10 @@ vErrors.push(err40);
 }
 errors++;
 }
-if((typeof data18 == "number") && (isFinite(data18))){
-if(data18 < 0 || isNaN(data18)){
-const err41 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data18};
+if(data.idle !== undefined){
+let data19 = data.idle;
+if((typeof data19 !== "string") && (!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19))))){
+const err41 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -5074,10 +5269,9 @@ vErrors.push(err41);
 }
 errors++;
 }
-}
-if(typeof data18 === "string"){
-if(!pattern0.test(data18)){
-const err42 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data18};
+if((typeof data19 == "number") && (isFinite(data19))){
+if(data19 < 0 || isNaN(data19)){
+const err42 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -5087,28 +5281,9 @@ vErrors.push(err42);
 errors++;
 }
 }
-}
-if(data.tools !== undefined){
-if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema94.type,parentSchema:schema94,data};
+if(typeof data19 === "string"){
+if(!pattern0.test(data19)){
+const err43 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -5117,13 +5292,216 @@ vErrors.push(err43);
 }
 errors++;
 }
-validate53.errors = vErrors;
+}
+}
+if(data.pool !== undefined){
+let data20 = data.pool;
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+if(data20.min === undefined){
+data20.min = 0;
+}
+if(data20.max === undefined){
+data20.max = 64;
+}
+if(data20.perPrincipal === undefined){
+data20.perPrincipal = 16;
+}
+for(const key3 in data20){
+if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data:data20};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+}
+let data21 = data20.min;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data21};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 > 64 || isNaN(data21)){
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema81.properties.min,data:data21};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+if(data21 < 0 || isNaN(data21)){
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema81.properties.min,data:data21};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+}
+let data22 = data20.max;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data22};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 > 1024 || isNaN(data22)){
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.max,data:data22};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+if(data22 < 1 || isNaN(data22)){
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.max,data:data22};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+}
+let data23 = data20.perPrincipal;
+if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data23};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+}
+if((typeof data23 == "number") && (isFinite(data23))){
+if(data23 > 1024 || isNaN(data23)){
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.perPrincipal,data:data23};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+if(data23 < 1 || isNaN(data23)){
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.perPrincipal,data:data23};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+}
+else {
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data:data20};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+}
+if(data.maxLifetime !== undefined){
+let data24 = data.maxLifetime;
+if((typeof data24 !== "string") && (!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24))))){
+const err55 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data24};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 < 0 || isNaN(data24)){
+const err56 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data24};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+}
+if(typeof data24 === "string"){
+if(!pattern0.test(data24)){
+const err57 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data24};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+}
+}
+if(data.tools !== undefined){
+if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.type,parentSchema:schema97,data};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+validate55.errors = vErrors;
 return errors === 0;
 }
 
-const schema107 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema112 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
 
-function validate61(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate63(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -5164,7 +5542,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema107.required,parentSchema:schema107,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema112.required,parentSchema:schema112,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5174,7 +5552,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema107.required,parentSchema:schema107,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema112.required,parentSchema:schema112,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5184,8 +5562,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema107.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema107,data};
+if(!(func2.call(schema112.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema112,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5198,7 +5576,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.type.type,parentSchema:schema107.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.type.type,parentSchema:schema112.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5208,7 +5586,7 @@ vErrors.push(err3);
 errors++;
 }
 if("sse" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema107.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema112.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5221,8 +5599,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern40.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema107.properties.url,data:data1};
+if(!pattern41.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema112.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5233,7 +5611,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.url.type,parentSchema:schema107.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.url.type,parentSchema:schema112.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5248,8 +5626,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern41.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema95,data:key1,propertyName:key1};
+if(!pattern5.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5260,7 +5638,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema95.type,parentSchema:schema95,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5271,7 +5649,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema107.properties.headers.propertyNames,parentSchema:schema107.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema112.properties.headers.propertyNames,parentSchema:schema112.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5284,8 +5662,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern42.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema107.properties.headers.additionalProperties,data:data3};
+if(!pattern43.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema112.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5296,7 +5674,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.headers.additionalProperties.type,parentSchema:schema107.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.headers.additionalProperties.type,parentSchema:schema112.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5308,7 +5686,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.properties.headers.type,parentSchema:schema107.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.properties.headers.type,parentSchema:schema112.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5317,9 +5695,11 @@ vErrors.push(err12);
 }
 errors++;
 }
-let data4 = data.maxReply;
-if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data4};
+if(data.forwardHeaders !== undefined){
+let data4 = data.forwardHeaders;
+if(Array.isArray(data4)){
+if(data4.length < 1){
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema112.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5328,9 +5708,12 @@ vErrors.push(err13);
 }
 errors++;
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data4};
+const len0 = data4.length;
+for(let i0=0; i0<len0; i0++){
+let data5 = data4[i0];
+if(typeof data5 === "string"){
+if(!pattern5.test(data5)){
+const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5340,9 +5723,8 @@ vErrors.push(err14);
 errors++;
 }
 }
-if(typeof data4 === "string"){
-if(!pattern8.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data4};
+else {
+const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5352,11 +5734,9 @@ vErrors.push(err15);
 errors++;
 }
 }
-if(data.prefix !== undefined){
-let data5 = data.prefix;
-if(typeof data5 === "string"){
-if(!pattern15.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema40,data:data5};
+}
+else {
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema112.properties.forwardHeaders.type,parentSchema:schema112.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5366,8 +5746,9 @@ vErrors.push(err16);
 errors++;
 }
 }
-else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data5};
+let data6 = data.maxReply;
+if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
+const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5376,10 +5757,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-}
-let data6 = data.enabled;
-if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema41.type,parentSchema:schema41,data:data6};
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 < 0 || isNaN(data6)){
+const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5388,9 +5768,10 @@ vErrors.push(err18);
 }
 errors++;
 }
-let data7 = data.startupTimeout;
-if((typeof data7 !== "string") && (!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))))){
-const err19 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data7};
+}
+if(typeof data6 === "string"){
+if(!pattern9.test(data6)){
+const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5399,9 +5780,12 @@ vErrors.push(err19);
 }
 errors++;
 }
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 < 0 || isNaN(data7)){
-const err20 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data7};
+}
+if(data.prefix !== undefined){
+let data7 = data.prefix;
+if(typeof data7 === "string"){
+if(!pattern16.test(data7)){
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5411,9 +5795,8 @@ vErrors.push(err20);
 errors++;
 }
 }
-if(typeof data7 === "string"){
-if(!pattern0.test(data7)){
-const err21 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data7};
+else {
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5423,9 +5806,9 @@ vErrors.push(err21);
 errors++;
 }
 }
-let data8 = data.timeout;
-if((typeof data8 !== "string") && (!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8))))){
-const err22 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data8};
+let data8 = data.enabled;
+if(typeof data8 !== "boolean"){
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5434,9 +5817,9 @@ vErrors.push(err22);
 }
 errors++;
 }
-if((typeof data8 == "number") && (isFinite(data8))){
-if(data8 < 0 || isNaN(data8)){
-const err23 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data8};
+let data9 = data.startupTimeout;
+if((typeof data9 !== "string") && (!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9))))){
+const err23 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -5445,10 +5828,9 @@ vErrors.push(err23);
 }
 errors++;
 }
-}
-if(typeof data8 === "string"){
-if(!pattern0.test(data8)){
-const err24 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data8};
+if((typeof data9 == "number") && (isFinite(data9))){
+if(data9 < 0 || isNaN(data9)){
+const err24 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -5458,21 +5840,9 @@ vErrors.push(err24);
 errors++;
 }
 }
-if(!(validate25(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-if(!(validate27(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-if(!(validate31(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
-errors = vErrors.length;
-}
-let data12 = data.onFailure;
-if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema55.type,parentSchema:schema55,data:data12};
+if(typeof data9 === "string"){
+if(!pattern0.test(data9)){
+const err25 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -5481,8 +5851,10 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema55.enum},message:"must be equal to one of the allowed values",schema:schema55.enum,parentSchema:schema55,data:data12};
+}
+let data10 = data.timeout;
+if((typeof data10 !== "string") && (!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10))))){
+const err26 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5491,9 +5863,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-let data13 = data.era;
-if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema107.properties.era.type,parentSchema:schema107.properties.era,data:data13};
+if((typeof data10 == "number") && (isFinite(data10))){
+if(data10 < 0 || isNaN(data10)){
+const err27 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -5502,8 +5874,10 @@ vErrors.push(err27);
 }
 errors++;
 }
-if("legacy" !== data13){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema107.properties.era,data:data13};
+}
+if(typeof data10 === "string"){
+if(!pattern0.test(data10)){
+const err28 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -5512,9 +5886,22 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data14 = data.isolation;
+}
+if(!(validate27(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
+errors = vErrors.length;
+}
+if(!(validate29(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+if(!(validate33(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+errors = vErrors.length;
+}
+let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.type,parentSchema:schema57,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5523,8 +5910,8 @@ vErrors.push(err29);
 }
 errors++;
 }
-if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema57.enum},message:"must be equal to one of the allowed values",schema:schema57.enum,parentSchema:schema57,data:data14};
+if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5533,10 +5920,9 @@ vErrors.push(err30);
 }
 errors++;
 }
-if(data.cache !== undefined){
-let data15 = data.cache;
-if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema107.properties.cache.type},message:"must be object,boolean",schema:schema107.properties.cache.type,parentSchema:schema107.properties.cache,data:data15};
+let data15 = data.era;
+if(typeof data15 !== "string"){
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.era.type,parentSchema:schema112.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5545,11 +5931,8 @@ vErrors.push(err31);
 }
 errors++;
 }
-const _errs42 = errors;
-let valid11 = true;
-const _errs43 = errors;
-if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
-const err32 = {};
+if("legacy" !== data15){
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema112.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -5558,31 +5941,9 @@ vErrors.push(err32);
 }
 errors++;
 }
-var _valid0 = _errs43 === errors;
-errors = _errs42;
-if(vErrors !== null){
-if(_errs42){
-vErrors.length = _errs42;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs45 = errors;
-if(!(validate35(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
-errors = vErrors.length;
-}
-var _valid0 = _errs45 === errors;
-valid11 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs46 = errors;
-if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema107.properties.cache.else,data:data15};
+let data16 = data.isolation;
+if(typeof data16 !== "string"){
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5591,12 +5952,8 @@ vErrors.push(err33);
 }
 errors++;
 }
-var _valid0 = _errs46 === errors;
-valid11 = _valid0;
-ifClause0 = "else";
-}
-if(!valid11){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema107.properties.cache.if,parentSchema:schema107.properties.cache,data:data15};
+if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},message:"must be equal to one of the allowed values",schema:schema60.enum,parentSchema:schema60,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5605,10 +5962,10 @@ vErrors.push(err34);
 }
 errors++;
 }
-}
-let data16 = data.start;
-if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema75.type,parentSchema:schema75,data:data16};
+if(data.cache !== undefined){
+let data17 = data.cache;
+if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema112.properties.cache.type},message:"must be object,boolean",schema:schema112.properties.cache.type,parentSchema:schema112.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -5617,8 +5974,11 @@ vErrors.push(err35);
 }
 errors++;
 }
-if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema75.enum},message:"must be equal to one of the allowed values",schema:schema75.enum,parentSchema:schema75,data:data16};
+const _errs47 = errors;
+let valid14 = true;
+const _errs48 = errors;
+if(!(data17 && typeof data17 == "object" && !Array.isArray(data17))){
+const err36 = {};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -5627,10 +5987,31 @@ vErrors.push(err36);
 }
 errors++;
 }
-if(data.idle !== undefined){
-let data17 = data.idle;
-if((typeof data17 !== "string") && (!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17))))){
-const err37 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data17};
+var _valid0 = _errs48 === errors;
+errors = _errs47;
+if(vErrors !== null){
+if(_errs47){
+vErrors.length = _errs47;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs50 = errors;
+if(!(validate37(data17, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs50 === errors;
+valid14 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs51 = errors;
+if(false !== data17){
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema112.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -5639,9 +6020,12 @@ vErrors.push(err37);
 }
 errors++;
 }
-if((typeof data17 == "number") && (isFinite(data17))){
-if(data17 < 0 || isNaN(data17)){
-const err38 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data17};
+var _valid0 = _errs51 === errors;
+valid14 = _valid0;
+ifClause0 = "else";
+}
+if(!valid14){
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema112.properties.cache.if,parentSchema:schema112.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -5651,9 +6035,9 @@ vErrors.push(err38);
 errors++;
 }
 }
-if(typeof data17 === "string"){
-if(!pattern0.test(data17)){
-const err39 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data17};
+let data18 = data.start;
+if(typeof data18 !== "string"){
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -5662,12 +6046,8 @@ vErrors.push(err39);
 }
 errors++;
 }
-}
-}
-if(data.maxLifetime !== undefined){
-let data18 = data.maxLifetime;
-if((typeof data18 !== "string") && (!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18))))){
-const err40 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data18};
+if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},message:"must be equal to one of the allowed values",schema:schema78.enum,parentSchema:schema78,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -5676,9 +6056,10 @@ vErrors.push(err40);
 }
 errors++;
 }
-if((typeof data18 == "number") && (isFinite(data18))){
-if(data18 < 0 || isNaN(data18)){
-const err41 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data18};
+if(data.idle !== undefined){
+let data19 = data.idle;
+if((typeof data19 !== "string") && (!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19))))){
+const err41 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -5687,10 +6068,9 @@ vErrors.push(err41);
 }
 errors++;
 }
-}
-if(typeof data18 === "string"){
-if(!pattern0.test(data18)){
-const err42 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data18};
+if((typeof data19 == "number") && (isFinite(data19))){
+if(data19 < 0 || isNaN(data19)){
+const err42 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -5700,28 +6080,9 @@ vErrors.push(err42);
 errors++;
 }
 }
-}
-if(data.tools !== undefined){
-if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema107.type,parentSchema:schema107,data};
+if(typeof data19 === "string"){
+if(!pattern0.test(data19)){
+const err43 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -5730,14 +6091,217 @@ vErrors.push(err43);
 }
 errors++;
 }
-validate61.errors = vErrors;
+}
+}
+if(data.pool !== undefined){
+let data20 = data.pool;
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+if(data20.min === undefined){
+data20.min = 0;
+}
+if(data20.max === undefined){
+data20.max = 64;
+}
+if(data20.perPrincipal === undefined){
+data20.perPrincipal = 16;
+}
+for(const key3 in data20){
+if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data:data20};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+}
+let data21 = data20.min;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data21};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 > 64 || isNaN(data21)){
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema81.properties.min,data:data21};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+if(data21 < 0 || isNaN(data21)){
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema81.properties.min,data:data21};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+}
+let data22 = data20.max;
+if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data22};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 > 1024 || isNaN(data22)){
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.max,data:data22};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+if(data22 < 1 || isNaN(data22)){
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.max,data:data22};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+}
+let data23 = data20.perPrincipal;
+if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data23};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+}
+if((typeof data23 == "number") && (isFinite(data23))){
+if(data23 > 1024 || isNaN(data23)){
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.perPrincipal,data:data23};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+if(data23 < 1 || isNaN(data23)){
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.perPrincipal,data:data23};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+}
+else {
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data:data20};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+}
+if(data.maxLifetime !== undefined){
+let data24 = data.maxLifetime;
+if((typeof data24 !== "string") && (!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24))))){
+const err55 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data24};
+if(vErrors === null){
+vErrors = [err55];
+}
+else {
+vErrors.push(err55);
+}
+errors++;
+}
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 < 0 || isNaN(data24)){
+const err56 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data24};
+if(vErrors === null){
+vErrors = [err56];
+}
+else {
+vErrors.push(err56);
+}
+errors++;
+}
+}
+if(typeof data24 === "string"){
+if(!pattern0.test(data24)){
+const err57 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data24};
+if(vErrors === null){
+vErrors = [err57];
+}
+else {
+vErrors.push(err57);
+}
+errors++;
+}
+}
+}
+if(data.tools !== undefined){
+if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.type,parentSchema:schema112,data};
+if(vErrors === null){
+vErrors = [err58];
+}
+else {
+vErrors.push(err58);
+}
+errors++;
+}
+validate63.errors = vErrors;
 return errors === 0;
 }
 
-const schema119 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
-const pattern58 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
+const schema126 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const pattern61 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
 
-function validate69(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -5778,7 +6342,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema119.required,parentSchema:schema119,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema126.required,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5788,7 +6352,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema119.required,parentSchema:schema119,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema126.required,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5798,8 +6362,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema119.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema119,data};
+if(!(func2.call(schema126.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5812,7 +6376,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.type.type,parentSchema:schema119.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.type.type,parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5822,7 +6386,7 @@ vErrors.push(err3);
 errors++;
 }
 if("ws" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema119.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5835,8 +6399,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern58.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema119.properties.url,data:data1};
+if(!pattern61.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema126.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5847,7 +6411,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.url.type,parentSchema:schema119.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.url.type,parentSchema:schema126.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5862,8 +6426,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern41.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema95,data:key1,propertyName:key1};
+if(!pattern5.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5874,7 +6438,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema95.type,parentSchema:schema95,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5885,7 +6449,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema119.properties.headers.propertyNames,parentSchema:schema119.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema126.properties.headers.propertyNames,parentSchema:schema126.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5898,8 +6462,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern42.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema119.properties.headers.additionalProperties,data:data3};
+if(!pattern43.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema126.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5910,7 +6474,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema119.properties.headers.additionalProperties.type,parentSchema:schema119.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.headers.additionalProperties.type,parentSchema:schema126.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5922,7 +6486,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.properties.headers.type,parentSchema:schema119.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.properties.headers.type,parentSchema:schema126.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5933,7 +6497,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5944,7 +6508,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5955,8 +6519,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern8.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data4};
+if(!pattern9.test(data4)){
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5969,8 +6533,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern15.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema40,data:data5};
+if(!pattern16.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5981,7 +6545,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema40.type,parentSchema:schema40,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5993,7 +6557,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema41.type,parentSchema:schema41,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6072,21 +6636,21 @@ vErrors.push(err24);
 errors++;
 }
 }
-if(!(validate25(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
-errors = vErrors.length;
-}
-if(!(validate27(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+if(!(validate27(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
 vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
 errors = vErrors.length;
 }
-if(!(validate31(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
+if(!(validate29(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
+errors = vErrors.length;
+}
+if(!(validate33(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
 errors = vErrors.length;
 }
 let data12 = data.onFailure;
 if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema55.type,parentSchema:schema55,data:data12};
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6096,7 +6660,7 @@ vErrors.push(err25);
 errors++;
 }
 if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema55.enum},message:"must be equal to one of the allowed values",schema:schema55.enum,parentSchema:schema55,data:data12};
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6107,7 +6671,7 @@ errors++;
 }
 let data13 = data.era;
 if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema56.type,parentSchema:schema56,data:data13};
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6117,7 +6681,7 @@ vErrors.push(err27);
 errors++;
 }
 if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema56.enum},message:"must be equal to one of the allowed values",schema:schema56.enum,parentSchema:schema56,data:data13};
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},message:"must be equal to one of the allowed values",schema:schema59.enum,parentSchema:schema59,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6128,7 +6692,7 @@ errors++;
 }
 let data14 = data.isolation;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.type,parentSchema:schema57,data:data14};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6138,7 +6702,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema57.enum},message:"must be equal to one of the allowed values",schema:schema57.enum,parentSchema:schema57,data:data14};
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},message:"must be equal to one of the allowed values",schema:schema60.enum,parentSchema:schema60,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6150,7 +6714,7 @@ errors++;
 if(data.cache !== undefined){
 let data15 = data.cache;
 if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema119.properties.cache.type},message:"must be object,boolean",schema:schema119.properties.cache.type,parentSchema:schema119.properties.cache,data:data15};
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema126.properties.cache.type},message:"must be object,boolean",schema:schema126.properties.cache.type,parentSchema:schema126.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6185,8 +6749,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs46 = errors;
-if(!(validate35(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
+if(!(validate37(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs46 === errors;
@@ -6196,7 +6760,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema119.properties.cache.else,data:data15};
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema126.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6210,7 +6774,7 @@ valid12 = _valid0;
 ifClause0 = "else";
 }
 if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema119.properties.cache.if,parentSchema:schema119.properties.cache,data:data15};
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema126.properties.cache.if,parentSchema:schema126.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6222,7 +6786,7 @@ errors++;
 }
 let data16 = data.start;
 if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema75.type,parentSchema:schema75,data:data16};
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6232,7 +6796,7 @@ vErrors.push(err35);
 errors++;
 }
 if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema75.enum},message:"must be equal to one of the allowed values",schema:schema75.enum,parentSchema:schema75,data:data16};
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},message:"must be equal to one of the allowed values",schema:schema78.enum,parentSchema:schema78,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -6278,10 +6842,21 @@ errors++;
 }
 }
 }
-if(data.maxLifetime !== undefined){
-let data18 = data.maxLifetime;
-if((typeof data18 !== "string") && (!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18))))){
-const err40 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data18};
+if(data.pool !== undefined){
+let data18 = data.pool;
+if(data18 && typeof data18 == "object" && !Array.isArray(data18)){
+if(data18.min === undefined){
+data18.min = 0;
+}
+if(data18.max === undefined){
+data18.max = 64;
+}
+if(data18.perPrincipal === undefined){
+data18.perPrincipal = 16;
+}
+for(const key3 in data18){
+if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
+const err40 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -6290,9 +6865,10 @@ vErrors.push(err40);
 }
 errors++;
 }
-if((typeof data18 == "number") && (isFinite(data18))){
-if(data18 < 0 || isNaN(data18)){
-const err41 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data18};
+}
+let data19 = data18.min;
+if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
+const err41 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -6301,10 +6877,9 @@ vErrors.push(err41);
 }
 errors++;
 }
-}
-if(typeof data18 === "string"){
-if(!pattern0.test(data18)){
-const err42 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data18};
+if((typeof data19 == "number") && (isFinite(data19))){
+if(data19 > 64 || isNaN(data19)){
+const err42 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema81.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -6313,29 +6888,8 @@ vErrors.push(err42);
 }
 errors++;
 }
-}
-}
-if(data.tools !== undefined){
-if(!(validate47(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-if(data.resources !== undefined){
-if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err43 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema119.type,parentSchema:schema119,data};
+if(data19 < 0 || isNaN(data19)){
+const err43 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema81.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -6344,17 +6898,162 @@ vErrors.push(err43);
 }
 errors++;
 }
-validate69.errors = vErrors;
+}
+let data20 = data18.max;
+if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
+const err44 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data20};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+if((typeof data20 == "number") && (isFinite(data20))){
+if(data20 > 1024 || isNaN(data20)){
+const err45 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.max,data:data20};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
+}
+errors++;
+}
+if(data20 < 1 || isNaN(data20)){
+const err46 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.max,data:data20};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+}
+let data21 = data18.perPrincipal;
+if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
+const err47 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data21};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 > 1024 || isNaN(data21)){
+const err48 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.perPrincipal,data:data21};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+if(data21 < 1 || isNaN(data21)){
+const err49 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.perPrincipal,data:data21};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+}
+}
+else {
+const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data:data18};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
+}
+errors++;
+}
+}
+if(data.maxLifetime !== undefined){
+let data22 = data.maxLifetime;
+if((typeof data22 !== "string") && (!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22))))){
+const err51 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data22};
+if(vErrors === null){
+vErrors = [err51];
+}
+else {
+vErrors.push(err51);
+}
+errors++;
+}
+if((typeof data22 == "number") && (isFinite(data22))){
+if(data22 < 0 || isNaN(data22)){
+const err52 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data22};
+if(vErrors === null){
+vErrors = [err52];
+}
+else {
+vErrors.push(err52);
+}
+errors++;
+}
+}
+if(typeof data22 === "string"){
+if(!pattern0.test(data22)){
+const err53 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data22};
+if(vErrors === null){
+vErrors = [err53];
+}
+else {
+vErrors.push(err53);
+}
+errors++;
+}
+}
+}
+if(data.tools !== undefined){
+if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data};
+if(vErrors === null){
+vErrors = [err54];
+}
+else {
+vErrors.push(err54);
+}
+errors++;
+}
+validate71.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema32.required,parentSchema:schema32,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema35.required,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6366,31 +7065,31 @@ errors++;
 const tag0 = data.type;
 if(typeof tag0 == "string"){
 if(tag0 === "stdio"){
-if(!(validate22(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate22.errors : vErrors.concat(validate22.errors);
+if(!(validate24(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate24.errors : vErrors.concat(validate24.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "http"){
-if(!(validate53(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+if(!(validate55(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "sse"){
-if(!(validate61(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate61.errors : vErrors.concat(validate61.errors);
+if(!(validate63(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate63.errors : vErrors.concat(validate63.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "ws"){
-if(!(validate69(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate69.errors : vErrors.concat(validate69.errors);
+if(!(validate71(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
 errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema32.discriminator,parentSchema:schema32,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema35.discriminator,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6401,7 +7100,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema32.discriminator,parentSchema:schema32,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema35.discriminator,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6412,7 +7111,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6421,13 +7120,13 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate21.errors = vErrors;
+validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema132 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
+const schema140 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
 
-function validate82(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -6435,7 +7134,7 @@ if(data.header === undefined){
 data.header = "X-Session-ID";
 }
 if(data.upstreams === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema132.required,parentSchema:schema132,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema140.required,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6446,7 +7145,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "header") || (key0 === "upstreams"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema132,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6458,8 +7157,8 @@ errors++;
 }
 let data0 = data.header;
 if(typeof data0 === "string"){
-if(!pattern41.test(data0)){
-const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema95,data:data0};
+if(!pattern5.test(data0)){
+const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6470,7 +7169,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema95.type,parentSchema:schema95,data:data0};
+const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6483,7 +7182,7 @@ if(data.upstreams !== undefined){
 let data1 = data.upstreams;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema132.properties.upstreams,data:data1};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema140.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6496,7 +7195,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema132.properties.upstreams.items.type,parentSchema:schema132.properties.upstreams.items,data:data2};
+const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema140.properties.upstreams.items.type,parentSchema:schema140.properties.upstreams.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6508,7 +7207,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema132.properties.upstreams.type,parentSchema:schema132.properties.upstreams,data:data1};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema140.properties.upstreams.type,parentSchema:schema140.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6520,7 +7219,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema132.type,parentSchema:schema132,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema140.type,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6529,13 +7228,339 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate82.errors = vErrors;
+validate84.errors = vErrors;
 return errors === 0;
 }
 
-const schema134 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
+const schema143 = {"description":"One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.","type":"object","additionalProperties":false,"properties":{"upstreams":{"description":"The upstreams it shows; without this key all, and what comes of others is unknown to it.","type":"array","items":{"type":"string"},"examples":[["files","web"]]},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"description":"Other prefixes for the tools and prompts of upstreams, in this view only.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"},"examples":[{"files":""}]},"instructions":{"description":"What clients are told about the use of this view, in place of what the gateway says otherwise.","type":"string","examples":["Read only."]},"principals":{"description":"Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.","$ref":"#/$defs/globList","examples":[["team-*"]]}},"examples":[{"upstreams":["web"],"tools":{"deny":["*delete*"]}}]};
+const schema144 = {"description":"Which names are shown, as clients know them; `deny` wins.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}},"examples":[{"allow":["web__*"]}]};
 
-function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate87(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "allow") || (key0 === "deny"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema144,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.allow !== undefined){
+let data0 = data.allow;
+if(Array.isArray(data0)){
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if(typeof data1 === "string"){
+if(data1.length < 1){
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data1};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data1};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.deny !== undefined){
+let data2 = data.deny;
+if(Array.isArray(data2)){
+const len1 = data2.length;
+for(let i1=0; i1<len1; i1++){
+let data3 = data2[i1];
+if(typeof data3 === "string"){
+if(data3.length < 1){
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+else {
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema144.type,parentSchema:schema144,data};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+validate87.errors = vErrors;
+return errors === 0;
+}
+
+const pattern3 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
+
+function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "prefixes")) || (key0 === "instructions")) || (key0 === "principals"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema143,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.upstreams !== undefined){
+let data0 = data.upstreams;
+if(Array.isArray(data0)){
+const len0 = data0.length;
+for(let i0=0; i0<len0; i0++){
+let data1 = data0[i0];
+if(typeof data1 !== "string"){
+const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema143.properties.upstreams.items.type,parentSchema:schema143.properties.upstreams.items,data:data1};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema143.properties.upstreams.type,parentSchema:schema143.properties.upstreams,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.tools !== undefined){
+if(!(validate87(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate87.errors : vErrors.concat(validate87.errors);
+errors = vErrors.length;
+}
+}
+if(data.prompts !== undefined){
+if(!(validate87(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate87.errors : vErrors.concat(validate87.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate87(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate87.errors : vErrors.concat(validate87.errors);
+errors = vErrors.length;
+}
+}
+if(data.prefixes !== undefined){
+let data5 = data.prefixes;
+if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
+for(const key1 in data5){
+const _errs11 = errors;
+if(typeof key1 === "string"){
+if(!pattern3.test(key1)){
+const err3 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+var valid3 = _errs11 === errors;
+if(!valid3){
+const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema143.properties.prefixes.propertyNames,parentSchema:schema143.properties.prefixes,data:data5};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+for(const key2 in data5){
+let data6 = data5[key2];
+if(typeof data6 === "string"){
+if(!pattern16.test(data6)){
+const err6 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data6};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+else {
+const err7 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data6};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema143.properties.prefixes.type,parentSchema:schema143.properties.prefixes,data:data5};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.instructions !== undefined){
+let data7 = data.instructions;
+if(typeof data7 !== "string"){
+const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema143.properties.instructions.type,parentSchema:schema143.properties.instructions,data:data7};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(data.principals !== undefined){
+let data8 = data.principals;
+if(Array.isArray(data8)){
+const len1 = data8.length;
+for(let i1=0; i1<len1; i1++){
+let data9 = data8[i1];
+if(typeof data9 === "string"){
+if(data9.length < 1){
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data9};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+else {
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data9};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data8};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema143.type,parentSchema:schema143,data};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+validate86.errors = vErrors;
+return errors === 0;
+}
+
+const schema151 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
+
+function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -6556,7 +7581,7 @@ data.meta = false;
 }
 for(const key0 in data){
 if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema134,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6566,25 +7591,25 @@ vErrors.push(err0);
 errors++;
 }
 }
-if(!(validate36(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+if(!(validate38(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
 errors = vErrors.length;
 }
 if(data.resources !== undefined){
-if(!(validate36(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+if(!(validate38(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate36(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
+if(!(validate38(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
 errors = vErrors.length;
 }
 }
 if(data.tools !== undefined){
-if(!(validate42(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate42.errors : vErrors.concat(validate42.errors);
+if(!(validate44(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
 errors = vErrors.length;
 }
 }
@@ -6625,7 +7650,7 @@ errors++;
 }
 let data5 = data.maxEntries;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema134.properties.maxEntries.type,parentSchema:schema134.properties.maxEntries,data:data5};
+const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema151.properties.maxEntries.type,parentSchema:schema151.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6636,7 +7661,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 10000000 || isNaN(data5)){
-const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema134.properties.maxEntries,data:data5};
+const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema151.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6646,7 +7671,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema134.properties.maxEntries,data:data5};
+const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema151.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6658,7 +7683,7 @@ errors++;
 }
 let data6 = data.maxBytes;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema28.type},message:"must be string,integer",schema:schema28.type,parentSchema:schema28,data:data6};
+const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6669,7 +7694,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema28,data:data6};
+const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6680,8 +7705,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern8.test(data6)){
-const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema28,data:data6};
+if(!pattern9.test(data6)){
+const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6693,7 +7718,7 @@ errors++;
 }
 let data7 = data.meta;
 if(typeof data7 !== "boolean"){
-const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema134.properties.meta.type,parentSchema:schema134.properties.meta,data:data7};
+const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema151.properties.meta.type,parentSchema:schema151.properties.meta,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6704,7 +7729,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema134.type,parentSchema:schema134,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema151.type,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6713,21 +7738,21 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate84.errors = vErrors;
+validate92.errors = vErrors;
 return errors === 0;
 }
 
-const schema137 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
-const schema138 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
-const schema139 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
+const schema154 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
+const schema155 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
+const schema156 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
 
-function validate91(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema138,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema155,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6740,7 +7765,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6751,7 +7776,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6763,7 +7788,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6777,7 +7802,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6788,7 +7813,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6803,7 +7828,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6814,7 +7839,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6826,7 +7851,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6840,7 +7865,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6851,7 +7876,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6866,7 +7891,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6877,7 +7902,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6889,7 +7914,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6903,7 +7928,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6914,7 +7939,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6929,7 +7954,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6940,7 +7965,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6952,7 +7977,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6966,7 +7991,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6977,7 +8002,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6992,7 +8017,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -7003,7 +8028,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -7015,7 +8040,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -7029,7 +8054,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -7040,7 +8065,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -7055,7 +8080,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -7066,7 +8091,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -7078,7 +8103,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -7092,7 +8117,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -7103,7 +8128,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -7117,7 +8142,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema138.type,parentSchema:schema138,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema155.type,parentSchema:schema155,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -7126,12 +8151,12 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate91.errors = vErrors;
+validate99.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate90(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate98(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -7140,7 +8165,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema137.oneOf[0].required,parentSchema:schema137.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema154.oneOf[0].required,parentSchema:schema154.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7158,7 +8183,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema137.oneOf[1].required,parentSchema:schema137.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema154.oneOf[1].required,parentSchema:schema154.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7180,7 +8205,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema137.oneOf,parentSchema:schema137,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema154.oneOf,parentSchema:schema154,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7206,7 +8231,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema137,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema154,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7216,14 +8241,14 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(!(validate91(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
-vErrors = vErrors === null ? validate91.errors : vErrors.concat(validate91.errors);
+if(!(validate99(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
+vErrors = vErrors === null ? validate99.errors : vErrors.concat(validate99.errors);
 errors = vErrors.length;
 }
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.to.type,parentSchema:schema137.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema154.properties.to.type,parentSchema:schema154.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7237,7 +8262,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema137.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema154.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7248,7 +8273,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema137.properties.deny.type,parentSchema:schema137.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema154.properties.deny.type,parentSchema:schema154.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7260,7 +8285,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema137.type,parentSchema:schema137,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema154.type,parentSchema:schema154,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7269,19 +8294,19 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate90.errors = vErrors;
+validate98.errors = vErrors;
 return errors === 0;
 }
 
-const schema145 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
+const schema162 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
 
-function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema145,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema162,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7292,26 +8317,26 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+if(!(validate51(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate49(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
+if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
 errors = vErrors.length;
 }
 }
 if(data.resources !== undefined){
-if(!(validate51(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema145.type,parentSchema:schema145,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema162.type,parentSchema:schema162,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7320,18 +8345,18 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate94.errors = vErrors;
+validate102.errors = vErrors;
 return errors === 0;
 }
 
-const schema146 = {"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]};
-const schema147 = {"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]};
-const schema148 = {"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]};
-const pattern70 = new RegExp("^[^\\s]{1,64}$", "u");
-const pattern71 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
-const pattern72 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
+const schema163 = {"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]};
+const schema164 = {"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]};
+const schema165 = {"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]};
+const pattern77 = new RegExp("^[^\\s]{1,64}$", "u");
+const pattern78 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
+const pattern79 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
 
-function validate100(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate108(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -7339,7 +8364,7 @@ if(data.scopes === undefined){
 data.scopes = [];
 }
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema147.required,parentSchema:schema147,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema164.required,parentSchema:schema164,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7349,7 +8374,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.hash === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},message:"must have required property '"+"hash"+"'",schema:schema147.required,parentSchema:schema147,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},message:"must have required property '"+"hash"+"'",schema:schema164.required,parentSchema:schema164,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7360,7 +8385,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "hash")) || (key0 === "scopes")) || (key0 === "principal"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema147,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema164,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7373,8 +8398,8 @@ errors++;
 if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
-if(!pattern70.test(data0)){
-const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},message:"must match pattern \""+"^[^\\s]{1,64}$"+"\"",schema:"^[^\\s]{1,64}$",parentSchema:schema147.properties.name,data:data0};
+if(!pattern77.test(data0)){
+const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},message:"must match pattern \""+"^[^\\s]{1,64}$"+"\"",schema:"^[^\\s]{1,64}$",parentSchema:schema164.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7385,7 +8410,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema147.properties.name.type,parentSchema:schema147.properties.name,data:data0};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema164.properties.name.type,parentSchema:schema164.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7398,8 +8423,8 @@ errors++;
 if(data.hash !== undefined){
 let data1 = data.hash;
 if(typeof data1 === "string"){
-if(!pattern71.test(data1)){
-const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},message:"must match pattern \""+"^sha256:[0-9a-f]{64}$"+"\"",schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema147.properties.hash,data:data1};
+if(!pattern78.test(data1)){
+const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},message:"must match pattern \""+"^sha256:[0-9a-f]{64}$"+"\"",schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema164.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7410,7 +8435,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema147.properties.hash.type,parentSchema:schema147.properties.hash,data:data1};
+const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema164.properties.hash.type,parentSchema:schema164.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7426,8 +8451,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern72.test(data3)){
-const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema148,data:data3};
+if(!pattern79.test(data3)){
+const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema165,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7438,7 +8463,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.type,parentSchema:schema148,data:data3};
+const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema165.type,parentSchema:schema165,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7450,7 +8475,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema147.properties.scopes.type,parentSchema:schema147.properties.scopes,data:data2};
+const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema164.properties.scopes.type,parentSchema:schema164.properties.scopes,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7463,7 +8488,7 @@ if(data.principal !== undefined){
 let data4 = data.principal;
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema147.properties.principal,data:data4};
+const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema164.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7473,7 +8498,7 @@ vErrors.push(err10);
 errors++;
 }
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema147.properties.principal,data:data4};
+const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema164.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7484,7 +8509,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema147.properties.principal.type,parentSchema:schema147.properties.principal,data:data4};
+const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema164.properties.principal.type,parentSchema:schema164.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7496,7 +8521,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema147.type,parentSchema:schema147,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema164.type,parentSchema:schema164,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7505,13 +8530,13 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate100.errors = vErrors;
+validate108.errors = vErrors;
 return errors === 0;
 }
 
-const schema150 = {"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]};
+const schema167 = {"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]};
 
-function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate110(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -7525,7 +8550,7 @@ if(data.requires === undefined){
 data.requires = [];
 }
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema150.required,parentSchema:schema150,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema167.required,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7535,7 +8560,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.jwks === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},message:"must have required property '"+"jwks"+"'",schema:schema150.required,parentSchema:schema150,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},message:"must have required property '"+"jwks"+"'",schema:schema167.required,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7546,7 +8571,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((((key0 === "issuer") || (key0 === "jwks")) || (key0 === "audience")) || (key0 === "algorithms")) || (key0 === "leeway")) || (key0 === "maxAge")) || (key0 === "requires")) || (key0 === "type"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema150,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7560,7 +8585,7 @@ if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema150.properties.issuer,data:data0};
+const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7571,7 +8596,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.issuer.type,parentSchema:schema150.properties.issuer,data:data0};
+const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.issuer.type,parentSchema:schema167.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7585,7 +8610,7 @@ if(data.jwks !== undefined){
 let data1 = data.jwks;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema150.properties.jwks,data:data1};
+const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7596,7 +8621,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.jwks.type,parentSchema:schema150.properties.jwks,data:data1};
+const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.jwks.type,parentSchema:schema167.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7610,7 +8635,7 @@ if(data.audience !== undefined){
 let data2 = data.audience;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150.properties.audience,data:data2};
+const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema167.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7624,7 +8649,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema150.properties.audience.items,data:data3};
+const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7635,7 +8660,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.audience.items.type,parentSchema:schema150.properties.audience.items,data:data3};
+const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.audience.items.type,parentSchema:schema167.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7647,7 +8672,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema150.properties.audience.type,parentSchema:schema150.properties.audience,data:data2};
+const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema167.properties.audience.type,parentSchema:schema167.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7660,7 +8685,7 @@ errors++;
 let data4 = data.algorithms;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150.properties.algorithms,data:data4};
+const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema167.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7673,7 +8698,7 @@ const len1 = data4.length;
 for(let i1=0; i1<len1; i1++){
 let data5 = data4[i1];
 if(!(((((((((((data5 === "RS256") || (data5 === "RS384")) || (data5 === "RS512")) || (data5 === "PS256")) || (data5 === "PS384")) || (data5 === "PS512")) || (data5 === "ES256")) || (data5 === "ES384")) || (data5 === "ES512")) || (data5 === "EdDSA")) || (data5 === "Ed25519"))){
-const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema150.properties.algorithms.items.enum},message:"must be equal to one of the allowed values",schema:schema150.properties.algorithms.items.enum,parentSchema:schema150.properties.algorithms.items,data:data5};
+const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema167.properties.algorithms.items.enum},message:"must be equal to one of the allowed values",schema:schema167.properties.algorithms.items.enum,parentSchema:schema167.properties.algorithms.items,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7685,7 +8710,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema150.properties.algorithms.type,parentSchema:schema150.properties.algorithms,data:data4};
+const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema167.properties.algorithms.type,parentSchema:schema167.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7773,7 +8798,7 @@ for(let i2=0; i2<len2; i2++){
 let data9 = data8[i2];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema150.properties.requires.items,data:data9};
+const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -7784,7 +8809,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.requires.items.type,parentSchema:schema150.properties.requires.items,data:data9};
+const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.requires.items.type,parentSchema:schema167.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -7796,7 +8821,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema150.properties.requires.type,parentSchema:schema150.properties.requires,data:data8};
+const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema167.properties.requires.type,parentSchema:schema167.properties.requires,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -7809,7 +8834,7 @@ if(data.type !== undefined){
 let data10 = data.type;
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema150.properties.type,data:data10};
+const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -7820,7 +8845,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.type.type,parentSchema:schema150.properties.type,data:data10};
+const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.type.type,parentSchema:schema167.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -7832,7 +8857,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema150.type,parentSchema:schema150,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.type,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -7841,13 +8866,13 @@ vErrors.push(err25);
 }
 errors++;
 }
-validate102.errors = vErrors;
+validate110.errors = vErrors;
 return errors === 0;
 }
 
-const schema153 = {"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]};
+const schema170 = {"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]};
 
-function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate112(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -7855,7 +8880,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.scopes === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema153.anyOf[0].required,parentSchema:schema153.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema170.anyOf[0].required,parentSchema:schema170.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7871,7 +8896,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.principals === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},message:"must have required property '"+"principals"+"'",schema:schema153.anyOf[1].required,parentSchema:schema153.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},message:"must have required property '"+"principals"+"'",schema:schema170.anyOf[1].required,parentSchema:schema170.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7885,7 +8910,7 @@ var _valid0 = _errs3 === errors;
 valid0 = valid0 || _valid0;
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema153.anyOf,parentSchema:schema153,data};
+const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema170.anyOf,parentSchema:schema170,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7908,7 +8933,7 @@ vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "scopes")) || (key0 === "principals"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema153,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema170,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7921,7 +8946,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data0 = data.upstreams;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data0};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7932,7 +8957,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data0};
+const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7944,7 +8969,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data0};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7958,7 +8983,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data1};
+const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7969,7 +8994,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data1};
+const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7984,7 +9009,7 @@ errors++;
 if(data.tools !== undefined){
 let data2 = data.tools;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7995,7 +9020,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data2};
+const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8007,7 +9032,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data2};
+const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8021,7 +9046,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data3};
+const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8032,7 +9057,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data3};
+const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8047,7 +9072,7 @@ errors++;
 if(data.prompts !== undefined){
 let data4 = data.prompts;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data4};
+const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8058,7 +9083,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data4};
+const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8070,7 +9095,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data4};
+const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8084,7 +9109,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data5};
+const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8095,7 +9120,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data5};
+const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8110,7 +9135,7 @@ errors++;
 if(data.resources !== undefined){
 let data6 = data.resources;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data6};
+const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8121,7 +9146,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data6};
+const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8133,7 +9158,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data6};
+const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8147,7 +9172,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data7};
+const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data7};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8158,7 +9183,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data7};
+const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8174,7 +9199,7 @@ if(data.scopes !== undefined){
 let data8 = data.scopes;
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema153.properties.scopes,data:data8};
+const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema170.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8187,8 +9212,8 @@ const len4 = data8.length;
 for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
-if(!pattern72.test(data9)){
-const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema148,data:data9};
+if(!pattern79.test(data9)){
+const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema165,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8199,7 +9224,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.type,parentSchema:schema148,data:data9};
+const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema165.type,parentSchema:schema165,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -8211,7 +9236,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema153.properties.scopes.type,parentSchema:schema153.properties.scopes,data:data8};
+const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema170.properties.scopes.type,parentSchema:schema170.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -8224,7 +9249,7 @@ errors++;
 if(data.principals !== undefined){
 let data10 = data.principals;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data10};
+const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -8235,7 +9260,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data10};
+const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -8247,7 +9272,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data10};
+const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data10};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -8261,7 +9286,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data11};
+const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -8272,7 +9297,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data11};
+const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -8286,7 +9311,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema153.type,parentSchema:schema153,data};
+const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema170.type,parentSchema:schema170,data};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -8295,13 +9320,13 @@ vErrors.push(err33);
 }
 errors++;
 }
-validate104.errors = vErrors;
+validate112.errors = vErrors;
 return errors === 0;
 }
 
-const pattern76 = new RegExp("^https?://[^\\s#?]+$", "u");
+const pattern83 = new RegExp("^https?://[^\\s#?]+$", "u");
 
-function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate107(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -8309,7 +9334,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keys === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},message:"must have required property '"+"keys"+"'",schema:schema146.anyOf[0].required,parentSchema:schema146.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},message:"must have required property '"+"keys"+"'",schema:schema163.anyOf[0].required,parentSchema:schema163.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8325,7 +9350,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keysFile === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},message:"must have required property '"+"keysFile"+"'",schema:schema146.anyOf[1].required,parentSchema:schema146.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},message:"must have required property '"+"keysFile"+"'",schema:schema163.anyOf[1].required,parentSchema:schema163.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8341,7 +9366,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.jwt === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},message:"must have required property '"+"jwt"+"'",schema:schema146.anyOf[2].required,parentSchema:schema146.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},message:"must have required property '"+"jwt"+"'",schema:schema163.anyOf[2].required,parentSchema:schema163.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8356,7 +9381,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema146.anyOf,parentSchema:schema146,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema163.anyOf,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8388,7 +9413,7 @@ data.rules = [];
 }
 for(const key0 in data){
 if(!((((((((key0 === "keys") || (key0 === "keysFile")) || (key0 === "keyHeader")) || (key0 === "jwt")) || (key0 === "resource")) || (key0 === "listeners")) || (key0 === "except")) || (key0 === "rules"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema146,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8402,7 +9427,7 @@ if(data.keys !== undefined){
 let data0 = data.keys;
 if(Array.isArray(data0)){
 if(data0.length > 1000){
-const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items",schema:1000,parentSchema:schema146.properties.keys,data:data0};
+const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items",schema:1000,parentSchema:schema163.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8413,14 +9438,14 @@ errors++;
 }
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate100(data0[i0], {instancePath:instancePath+"/keys/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate100.errors : vErrors.concat(validate100.errors);
+if(!(validate108(data0[i0], {instancePath:instancePath+"/keys/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate108.errors : vErrors.concat(validate108.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema146.properties.keys.type,parentSchema:schema146.properties.keys,data:data0};
+const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.keys.type,parentSchema:schema163.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8434,7 +9459,7 @@ if(data.keysFile !== undefined){
 let data2 = data.keysFile;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema146.properties.keysFile,data:data2};
+const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema163.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8445,7 +9470,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema146.properties.keysFile.type,parentSchema:schema146.properties.keysFile,data:data2};
+const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema163.properties.keysFile.type,parentSchema:schema163.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8457,8 +9482,8 @@ errors++;
 }
 let data3 = data.keyHeader;
 if(typeof data3 === "string"){
-if(!pattern41.test(data3)){
-const err9 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema95,data:data3};
+if(!pattern5.test(data3)){
+const err9 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8469,7 +9494,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema95.type,parentSchema:schema95,data:data3};
+const err10 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8482,7 +9507,7 @@ if(data.jwt !== undefined){
 let data4 = data.jwt;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema146.properties.jwt,data:data4};
+const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema163.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8493,14 +9518,14 @@ errors++;
 }
 const len1 = data4.length;
 for(let i1=0; i1<len1; i1++){
-if(!(validate102(data4[i1], {instancePath:instancePath+"/jwt/" + i1,parentData:data4,parentDataProperty:i1,rootData}))){
-vErrors = vErrors === null ? validate102.errors : vErrors.concat(validate102.errors);
+if(!(validate110(data4[i1], {instancePath:instancePath+"/jwt/" + i1,parentData:data4,parentDataProperty:i1,rootData}))){
+vErrors = vErrors === null ? validate110.errors : vErrors.concat(validate110.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema146.properties.jwt.type,parentSchema:schema146.properties.jwt,data:data4};
+const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.jwt.type,parentSchema:schema163.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8513,8 +9538,8 @@ errors++;
 if(data.resource !== undefined){
 let data6 = data.resource;
 if(typeof data6 === "string"){
-if(!pattern76.test(data6)){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},message:"must match pattern \""+"^https?://[^\\s#?]+$"+"\"",schema:"^https?://[^\\s#?]+$",parentSchema:schema146.properties.resource,data:data6};
+if(!pattern83.test(data6)){
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},message:"must match pattern \""+"^https?://[^\\s#?]+$"+"\"",schema:"^https?://[^\\s#?]+$",parentSchema:schema163.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8525,7 +9550,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema146.properties.resource.type,parentSchema:schema146.properties.resource,data:data6};
+const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema163.properties.resource.type,parentSchema:schema163.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8539,7 +9564,7 @@ if(data.listeners !== undefined){
 let data7 = data.listeners;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema146.properties.listeners,data:data7};
+const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema163.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8552,7 +9577,7 @@ const len2 = data7.length;
 for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 !== "string"){
-const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema146.properties.listeners.items.type,parentSchema:schema146.properties.listeners.items,data:data8};
+const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema163.properties.listeners.items.type,parentSchema:schema163.properties.listeners.items,data:data8};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8564,7 +9589,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema146.properties.listeners.type,parentSchema:schema146.properties.listeners,data:data7};
+const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.listeners.type,parentSchema:schema163.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8581,7 +9606,7 @@ for(let i3=0; i3<len3; i3++){
 let data10 = data9[i3];
 if(typeof data10 === "string"){
 if(!pattern4.test(data10)){
-const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema146.properties.except.items,data:data10};
+const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema163.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8592,7 +9617,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema146.properties.except.items.type,parentSchema:schema146.properties.except.items,data:data10};
+const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema163.properties.except.items.type,parentSchema:schema163.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8604,7 +9629,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema146.properties.except.type,parentSchema:schema146.properties.except,data:data9};
+const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.except.type,parentSchema:schema163.properties.except,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8617,14 +9642,14 @@ let data11 = data.rules;
 if(Array.isArray(data11)){
 const len4 = data11.length;
 for(let i4=0; i4<len4; i4++){
-if(!(validate104(data11[i4], {instancePath:instancePath+"/rules/" + i4,parentData:data11,parentDataProperty:i4,rootData}))){
-vErrors = vErrors === null ? validate104.errors : vErrors.concat(validate104.errors);
+if(!(validate112(data11[i4], {instancePath:instancePath+"/rules/" + i4,parentData:data11,parentDataProperty:i4,rootData}))){
+vErrors = vErrors === null ? validate112.errors : vErrors.concat(validate112.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema146.properties.rules.type,parentSchema:schema146.properties.rules,data:data11};
+const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.rules.type,parentSchema:schema163.properties.rules,data:data11};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8635,7 +9660,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema146.type,parentSchema:schema146,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema163.type,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8644,15 +9669,14 @@ vErrors.push(err22);
 }
 errors++;
 }
-validate99.errors = vErrors;
+validate107.errors = vErrors;
 return errors === 0;
 }
 
-const schema160 = {"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]};
-const pattern3 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
-const schema162 = {"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]};
+const schema177 = {"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]};
+const schema179 = {"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]};
 
-function validate108(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate116(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -8660,7 +9684,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perMinute === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},message:"must have required property '"+"perMinute"+"'",schema:schema162.anyOf[0].required,parentSchema:schema162.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},message:"must have required property '"+"perMinute"+"'",schema:schema179.anyOf[0].required,parentSchema:schema179.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8676,7 +9700,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perDay === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},message:"must have required property '"+"perDay"+"'",schema:schema162.anyOf[1].required,parentSchema:schema162.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},message:"must have required property '"+"perDay"+"'",schema:schema179.anyOf[1].required,parentSchema:schema179.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8692,7 +9716,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.inFlight === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},message:"must have required property '"+"inFlight"+"'",schema:schema162.anyOf[2].required,parentSchema:schema162.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},message:"must have required property '"+"inFlight"+"'",schema:schema179.anyOf[2].required,parentSchema:schema179.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8707,7 +9731,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema162.anyOf,parentSchema:schema162,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema179.anyOf,parentSchema:schema179,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8733,7 +9757,7 @@ data.per = ["principal"];
 }
 for(const key0 in data){
 if(!(((((((key0 === "per") || (key0 === "principals")) || (key0 === "tools")) || (key0 === "upstreams")) || (key0 === "perMinute")) || (key0 === "perDay")) || (key0 === "inFlight"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema162,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema179,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8749,7 +9773,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((data1 === "principal") || (data1 === "session")) || (data1 === "tool")) || (data1 === "upstream"))){
-const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema162.properties.per.items.enum},message:"must be equal to one of the allowed values",schema:schema162.properties.per.items.enum,parentSchema:schema162.properties.per.items,data:data1};
+const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema179.properties.per.items.enum},message:"must be equal to one of the allowed values",schema:schema179.properties.per.items.enum,parentSchema:schema179.properties.per.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8761,7 +9785,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema162.properties.per.type,parentSchema:schema162.properties.per,data:data0};
+const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema179.properties.per.type,parentSchema:schema179.properties.per,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8773,7 +9797,7 @@ errors++;
 if(data.principals !== undefined){
 let data2 = data.principals;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data2};
+const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8784,7 +9808,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data2};
+const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8796,7 +9820,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data2};
+const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8810,7 +9834,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data3};
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8821,7 +9845,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data3};
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8836,7 +9860,7 @@ errors++;
 if(data.tools !== undefined){
 let data4 = data.tools;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data4};
+const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8847,7 +9871,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data4};
+const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8859,7 +9883,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data4};
+const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8873,7 +9897,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/tools/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data5};
+const err15 = {instancePath:instancePath+"/tools/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8884,7 +9908,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/tools/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data5};
+const err16 = {instancePath:instancePath+"/tools/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8899,7 +9923,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data6 = data.upstreams;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err17 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema139.type},message:"must be string,array",schema:schema139.type,parentSchema:schema139,data:data6};
+const err17 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8910,7 +9934,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139,data:data6};
+const err18 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8922,7 +9946,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err19 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema139,data:data6};
+const err19 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8936,7 +9960,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/upstreams/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema139.items,data:data7};
+const err20 = {instancePath:instancePath+"/upstreams/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8947,7 +9971,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/upstreams/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema139.items.type,parentSchema:schema139.items,data:data7};
+const err21 = {instancePath:instancePath+"/upstreams/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8962,7 +9986,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data8 = data.perMinute;
 if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-const err22 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema162.properties.perMinute.type,parentSchema:schema162.properties.perMinute,data:data8};
+const err22 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema179.properties.perMinute.type,parentSchema:schema179.properties.perMinute,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8973,7 +9997,7 @@ errors++;
 }
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 > 100000 || isNaN(data8)){
-const err23 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema162.properties.perMinute,data:data8};
+const err23 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema179.properties.perMinute,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8983,7 +10007,7 @@ vErrors.push(err23);
 errors++;
 }
 if(data8 < 1 || isNaN(data8)){
-const err24 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema162.properties.perMinute,data:data8};
+const err24 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema179.properties.perMinute,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8997,7 +10021,7 @@ errors++;
 if(data.perDay !== undefined){
 let data9 = data.perDay;
 if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
-const err25 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema162.properties.perDay.type,parentSchema:schema162.properties.perDay,data:data9};
+const err25 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema179.properties.perDay.type,parentSchema:schema179.properties.perDay,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9008,7 +10032,7 @@ errors++;
 }
 if((typeof data9 == "number") && (isFinite(data9))){
 if(data9 < 1 || isNaN(data9)){
-const err26 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema162.properties.perDay,data:data9};
+const err26 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema179.properties.perDay,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -9022,7 +10046,7 @@ errors++;
 if(data.inFlight !== undefined){
 let data10 = data.inFlight;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-const err27 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema162.properties.inFlight.type,parentSchema:schema162.properties.inFlight,data:data10};
+const err27 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema179.properties.inFlight.type,parentSchema:schema179.properties.inFlight,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -9033,7 +10057,7 @@ errors++;
 }
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 > 100000 || isNaN(data10)){
-const err28 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema162.properties.inFlight,data:data10};
+const err28 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema179.properties.inFlight,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -9043,7 +10067,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data10 < 1 || isNaN(data10)){
-const err29 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema162.properties.inFlight,data:data10};
+const err29 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema179.properties.inFlight,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -9056,7 +10080,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema162.type,parentSchema:schema162,data};
+const err30 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema179.type,parentSchema:schema179,data};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -9065,12 +10089,12 @@ vErrors.push(err30);
 }
 errors++;
 }
-validate108.errors = vErrors;
+validate116.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate107(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate115(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -9078,7 +10102,7 @@ if(data.state === undefined){
 data.state = ".gateway";
 }
 if(data.rules === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},message:"must have required property '"+"rules"+"'",schema:schema160.required,parentSchema:schema160,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},message:"must have required property '"+"rules"+"'",schema:schema177.required,parentSchema:schema177,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9089,7 +10113,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "rules") || (key0 === "state"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema160,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema177,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9128,7 +10152,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema160.properties.rules.propertyNames,parentSchema:schema160.properties.rules,data:data0};
+const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema177.properties.rules.propertyNames,parentSchema:schema177.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9139,14 +10163,14 @@ errors++;
 }
 }
 for(const key2 in data0){
-if(!(validate108(data0[key2], {instancePath:instancePath+"/rules/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data0,parentDataProperty:key2,rootData}))){
-vErrors = vErrors === null ? validate108.errors : vErrors.concat(validate108.errors);
+if(!(validate116(data0[key2], {instancePath:instancePath+"/rules/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data0,parentDataProperty:key2,rootData}))){
+vErrors = vErrors === null ? validate116.errors : vErrors.concat(validate116.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema160.properties.rules.type,parentSchema:schema160.properties.rules,data:data0};
+const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema177.properties.rules.type,parentSchema:schema177.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9159,7 +10183,7 @@ errors++;
 let data2 = data.state;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema160.properties.state,data:data2};
+const err6 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema177.properties.state,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9170,7 +10194,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema160.properties.state.type,parentSchema:schema160.properties.state,data:data2};
+const err7 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema177.properties.state.type,parentSchema:schema177.properties.state,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9181,7 +10205,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema160.type,parentSchema:schema160,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema177.type,parentSchema:schema177,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9190,13 +10214,13 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate107.errors = vErrors;
+validate115.errors = vErrors;
 return errors === 0;
 }
 
-const schema167 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
+const schema184 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
 
-function validate111(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate119(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -9207,7 +10231,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema167.required,parentSchema:schema167,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema184.required,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9218,7 +10242,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema167,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9232,7 +10256,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema184.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9243,7 +10267,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.use.type,parentSchema:schema167.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema184.properties.use.type,parentSchema:schema184.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9255,7 +10279,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.properties.options.type,parentSchema:schema167.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema184.properties.options.type,parentSchema:schema184.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9266,7 +10290,7 @@ errors++;
 }
 let data2 = data.enabled;
 if(typeof data2 !== "boolean"){
-const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema41.type,parentSchema:schema41,data:data2};
+const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9277,7 +10301,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.type,parentSchema:schema167,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema184.type,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9286,10 +10310,11 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate111.errors = vErrors;
+validate119.errors = vErrors;
 return errors === 0;
 }
 
+const pattern74 = new RegExp("^(/[^\\s?#/]+)*$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -9980,8 +11005,8 @@ errors++;
 }
 }
 for(const key9 in data23){
-if(!(validate21(data23[key9], {instancePath:instancePath+"/upstreams/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data23,parentDataProperty:key9,rootData}))){
-vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
+if(!(validate23(data23[key9], {instancePath:instancePath+"/upstreams/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data23,parentDataProperty:key9,rootData}))){
+vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
 errors = vErrors.length;
 }
 }
@@ -9997,14 +11022,19 @@ vErrors.push(err50);
 errors++;
 }
 if(data.sessionHeaders !== undefined){
-if(!(validate82(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
-vErrors = vErrors === null ? validate82.errors : vErrors.concat(validate82.errors);
+if(!(validate84(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
+vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
 errors = vErrors.length;
 }
 }
-let data26 = data.cache;
-if((!(data26 && typeof data26 == "object" && !Array.isArray(data26))) && (typeof data26 !== "boolean")){
-const err51 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data26};
+if(data.profiles !== undefined){
+let data26 = data.profiles;
+if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
+for(const key10 in data26){
+const _errs75 = errors;
+if(typeof key10 === "string"){
+if(!pattern3.test(key10)){
+const err51 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key10,propertyName:key10};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -10013,11 +11043,9 @@ vErrors.push(err51);
 }
 errors++;
 }
-const _errs75 = errors;
-let valid20 = true;
-const _errs76 = errors;
-if(!(data26 && typeof data26 == "object" && !Array.isArray(data26))){
-const err52 = {};
+}
+else {
+const err52 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key10,propertyName:key10};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -10026,31 +11054,9 @@ vErrors.push(err52);
 }
 errors++;
 }
-var _valid1 = _errs76 === errors;
-errors = _errs75;
-if(vErrors !== null){
-if(_errs75){
-vErrors.length = _errs75;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause1;
-if(_valid1){
-const _errs78 = errors;
-if(!(validate84(data26, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
-errors = vErrors.length;
-}
-var _valid1 = _errs78 === errors;
-valid20 = _valid1;
-ifClause1 = "then";
-}
-else {
-const _errs79 = errors;
-if(false !== data26){
-const err53 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data26};
+var valid20 = _errs75 === errors;
+if(!valid20){
+const err53 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/propertyNames",keyword:"propertyNames",params:{propertyName: key10},message:"property name must be valid",schema:schema11.properties.profiles.propertyNames,parentSchema:schema11.properties.profiles,data:data26};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -10059,12 +11065,16 @@ vErrors.push(err53);
 }
 errors++;
 }
-var _valid1 = _errs79 === errors;
-valid20 = _valid1;
-ifClause1 = "else";
 }
-if(!valid20){
-const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data26};
+for(const key11 in data26){
+if(!(validate86(data26[key11], {instancePath:instancePath+"/profiles/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data26,parentDataProperty:key11,rootData}))){
+vErrors = vErrors === null ? validate86.errors : vErrors.concat(validate86.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err54 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.profiles.type,parentSchema:schema11.properties.profiles,data:data26};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -10073,19 +11083,16 @@ vErrors.push(err54);
 }
 errors++;
 }
-if(data.routes !== undefined){
-let data27 = data.routes;
-if(Array.isArray(data27)){
-const len1 = data27.length;
-for(let i1=0; i1<len1; i1++){
-if(!(validate90(data27[i1], {instancePath:instancePath+"/routes/" + i1,parentData:data27,parentDataProperty:i1,rootData}))){
-vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
-errors = vErrors.length;
 }
+if(data.rest !== undefined){
+let data28 = data.rest;
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+if(data28.path === undefined){
+data28.path = "";
 }
-}
-else {
-const err55 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data27};
+for(const key12 in data28){
+if(!((key12 === "path") || (key12 === "listeners"))){
+const err55 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties",schema:false,parentSchema:schema150,data:data28};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -10095,31 +11102,10 @@ vErrors.push(err55);
 errors++;
 }
 }
-if(data.filters !== undefined){
-if(!(validate94(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
-vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
-errors = vErrors.length;
-}
-}
-if(data.auth !== undefined){
-if(!(validate99(data.auth, {instancePath:instancePath+"/auth",parentData:data,parentDataProperty:"auth",rootData}))){
-vErrors = vErrors === null ? validate99.errors : vErrors.concat(validate99.errors);
-errors = vErrors.length;
-}
-}
-if(data.rateLimit !== undefined){
-if(!(validate107(data.rateLimit, {instancePath:instancePath+"/rateLimit",parentData:data,parentDataProperty:"rateLimit",rootData}))){
-vErrors = vErrors === null ? validate107.errors : vErrors.concat(validate107.errors);
-errors = vErrors.length;
-}
-}
-let data32 = data.plugins;
-if(data32 && typeof data32 == "object" && !Array.isArray(data32)){
-for(const key10 in data32){
-const _errs88 = errors;
-if(typeof key10 === "string"){
-if(!pattern3.test(key10)){
-const err56 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key10,propertyName:key10};
+let data29 = data28.path;
+if(typeof data29 === "string"){
+if(!pattern74.test(data29)){
+const err56 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},message:"must match pattern \""+"^(/[^\\s?#/]+)*$"+"\"",schema:"^(/[^\\s?#/]+)*$",parentSchema:schema150.properties.path,data:data29};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -10130,7 +11116,7 @@ errors++;
 }
 }
 else {
-const err57 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key10,propertyName:key10};
+const err57 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.path.type,parentSchema:schema150.properties.path,data:data29};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -10139,9 +11125,11 @@ vErrors.push(err57);
 }
 errors++;
 }
-var valid23 = _errs88 === errors;
-if(!valid23){
-const err58 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key10},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data32};
+if(data28.listeners !== undefined){
+let data30 = data28.listeners;
+if(Array.isArray(data30)){
+if(data30.length < 1){
+const err58 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150.properties.listeners,data:data30};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -10150,16 +11138,11 @@ vErrors.push(err58);
 }
 errors++;
 }
-}
-for(const key11 in data32){
-if(!(validate111(data32[key11], {instancePath:instancePath+"/plugins/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data32,parentDataProperty:key11,rootData}))){
-vErrors = vErrors === null ? validate111.errors : vErrors.concat(validate111.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err59 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data32};
+const len1 = data30.length;
+for(let i1=0; i1<len1; i1++){
+let data31 = data30[i1];
+if(typeof data31 !== "string"){
+const err59 = {instancePath:instancePath+"/rest/listeners/" + i1,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.listeners.items.type,parentSchema:schema150.properties.listeners.items,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -10169,13 +11152,204 @@ vErrors.push(err59);
 errors++;
 }
 }
+}
 else {
-const err60 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
+const err60 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema150.properties.listeners.type,parentSchema:schema150.properties.listeners,data:data30};
 if(vErrors === null){
 vErrors = [err60];
 }
 else {
 vErrors.push(err60);
+}
+errors++;
+}
+}
+}
+else {
+const err61 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema150.type,parentSchema:schema150,data:data28};
+if(vErrors === null){
+vErrors = [err61];
+}
+else {
+vErrors.push(err61);
+}
+errors++;
+}
+}
+let data32 = data.cache;
+if((!(data32 && typeof data32 == "object" && !Array.isArray(data32))) && (typeof data32 !== "boolean")){
+const err62 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data32};
+if(vErrors === null){
+vErrors = [err62];
+}
+else {
+vErrors.push(err62);
+}
+errors++;
+}
+const _errs92 = errors;
+let valid27 = true;
+const _errs93 = errors;
+if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
+const err63 = {};
+if(vErrors === null){
+vErrors = [err63];
+}
+else {
+vErrors.push(err63);
+}
+errors++;
+}
+var _valid1 = _errs93 === errors;
+errors = _errs92;
+if(vErrors !== null){
+if(_errs92){
+vErrors.length = _errs92;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause1;
+if(_valid1){
+const _errs95 = errors;
+if(!(validate92(data32, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
+errors = vErrors.length;
+}
+var _valid1 = _errs95 === errors;
+valid27 = _valid1;
+ifClause1 = "then";
+}
+else {
+const _errs96 = errors;
+if(false !== data32){
+const err64 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data32};
+if(vErrors === null){
+vErrors = [err64];
+}
+else {
+vErrors.push(err64);
+}
+errors++;
+}
+var _valid1 = _errs96 === errors;
+valid27 = _valid1;
+ifClause1 = "else";
+}
+if(!valid27){
+const err65 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data32};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+if(data.routes !== undefined){
+let data33 = data.routes;
+if(Array.isArray(data33)){
+const len2 = data33.length;
+for(let i2=0; i2<len2; i2++){
+if(!(validate98(data33[i2], {instancePath:instancePath+"/routes/" + i2,parentData:data33,parentDataProperty:i2,rootData}))){
+vErrors = vErrors === null ? validate98.errors : vErrors.concat(validate98.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err66 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data33};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+}
+}
+if(data.filters !== undefined){
+if(!(validate102(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
+vErrors = vErrors === null ? validate102.errors : vErrors.concat(validate102.errors);
+errors = vErrors.length;
+}
+}
+if(data.auth !== undefined){
+if(!(validate107(data.auth, {instancePath:instancePath+"/auth",parentData:data,parentDataProperty:"auth",rootData}))){
+vErrors = vErrors === null ? validate107.errors : vErrors.concat(validate107.errors);
+errors = vErrors.length;
+}
+}
+if(data.rateLimit !== undefined){
+if(!(validate115(data.rateLimit, {instancePath:instancePath+"/rateLimit",parentData:data,parentDataProperty:"rateLimit",rootData}))){
+vErrors = vErrors === null ? validate115.errors : vErrors.concat(validate115.errors);
+errors = vErrors.length;
+}
+}
+let data38 = data.plugins;
+if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
+for(const key13 in data38){
+const _errs105 = errors;
+if(typeof key13 === "string"){
+if(!pattern3.test(key13)){
+const err67 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key13,propertyName:key13};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
+}
+errors++;
+}
+}
+else {
+const err68 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key13,propertyName:key13};
+if(vErrors === null){
+vErrors = [err68];
+}
+else {
+vErrors.push(err68);
+}
+errors++;
+}
+var valid30 = _errs105 === errors;
+if(!valid30){
+const err69 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key13},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data38};
+if(vErrors === null){
+vErrors = [err69];
+}
+else {
+vErrors.push(err69);
+}
+errors++;
+}
+}
+for(const key14 in data38){
+if(!(validate119(data38[key14], {instancePath:instancePath+"/plugins/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data38,parentDataProperty:key14,rootData}))){
+vErrors = vErrors === null ? validate119.errors : vErrors.concat(validate119.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err70 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data38};
+if(vErrors === null){
+vErrors = [err70];
+}
+else {
+vErrors.push(err70);
+}
+errors++;
+}
+}
+else {
+const err71 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
+if(vErrors === null){
+vErrors = [err71];
+}
+else {
+vErrors.push(err71);
 }
 errors++;
 }

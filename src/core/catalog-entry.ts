@@ -19,6 +19,8 @@ export interface CatalogEntry {
 export interface CatalogView {
   readonly kind: Kind
   readonly principal: Principal
+  /** The profile that the session was opened for. */
+  readonly profile?: string | undefined
 }
 
 /** The entries of one result, as this upstream's. What is no entry is passed over. */

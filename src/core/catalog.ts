@@ -10,7 +10,7 @@ import type { Part } from './fanout.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import { Parts } from './parts.ts'
 import type { Answer, Exchange, Session } from './ports.ts'
-import { authorizationKey, principalKey } from './principal.ts'
+import { principalKey, viewerKey } from './principal.ts'
 import { isUp } from './up.ts'
 import { View, type Freshness } from './view.ts'
 
@@ -209,7 +209,8 @@ export class Catalog {
   }
 
   #tapped(entries: readonly CatalogEntry[], kind: Kind, session: Session): readonly CatalogEntry[] {
-    return this.#graph.hooks.runner('catalog')?.(entries, { kind, principal: session.principal }) ?? entries
+    const { principal, profile } = session
+    return this.#graph.hooks.runner('catalog')?.(entries, { kind, principal, profile }) ?? entries
   }
 
   #reportWithheld(entry: CatalogEntry, owner: string): void {
@@ -271,7 +272,7 @@ function isModernHttp({ headers, session }: Exchange): boolean {
 }
 
 function viewKey(kind: Kind, session: Session): string {
-  return `${KINDS.indexOf(kind)}${authorizationKey(session.principal)}`
+  return `${KINDS.indexOf(kind)}${viewerKey(session)}`
 }
 
 function binding(kind: Kind, session: Session): string {

@@ -30,6 +30,10 @@ export interface HttpRequest extends Credentials {
   readonly caller: Principal
   /** The road, for plugins that offer MCP in another form. */
   readonly gate: Gate
+  /** What the caller calls its conversation, checked; for `SessionInit.label`. */
+  readonly label: string | undefined
+  /** The headers that go with a request on its way, lower case; for `Inbound.headers`. */
+  readonly passed: Readonly<Record<string, string>>
   /**
    * The body, at most `limits.body` bytes.
    * @throws GatewayError GW_TOO_LARGE

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { KINDS, LISTS, type Kind } from '../protocol/methods.ts'
 import type { Graph } from './graph.ts'
 import type { Session } from './ports.ts'
-import { principalKey } from './principal.ts'
+import { viewerKey } from './principal.ts'
 import type { View } from './view.ts'
 
 /** A comparison that takes longer is given up, and counts as a difference. */
@@ -12,15 +12,14 @@ const COMPARE_MS = 5000
 export async function tellDifferences(before: Graph, next: Graph): Promise<void> {
   const callers = new Map<string, Session>()
   for (const { lane } of [before, next])
-    for (const session of lane.audience()) callers.set(principalKey(session.principal), session)
+    for (const session of lane.audience()) callers.set(viewerKey(session), session)
   const changed = new Map<string, Set<string>>()
   await Promise.all(
     [...callers].map(async ([key, session]) => changed.set(key, await changedFor(session, before, next))),
   )
   for (const method of new Set(KINDS.map(kind => LISTS[kind].changed))) {
     // Who came during the comparison has seen nothing of before.
-    const isMeant = ({ principal }: Session): boolean =>
-      changed.get(principalKey(principal))?.has(method) ?? false
+    const isMeant = (session: Session): boolean => changed.get(viewerKey(session))?.has(method) ?? false
     for (const { lane } of [before, next]) lane.tell(method, isMeant)
   }
 }

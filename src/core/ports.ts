@@ -36,6 +36,10 @@ export interface Session {
   /** Whose it is. Its scopes are those of the latest request; those of one request are on its exchange. */
   readonly principal: Principal
   readonly client: ClientSide
+  /** What its caller calls it: conversations of one principal with one label are one to stateful servers. Never an identity. */
+  readonly label?: string | undefined
+  /** The profile it was opened for, by path or listener; part of the key of every view. */
+  readonly profile?: string | undefined
   readonly slots: unknown[]
   /** Sends a notification to the client outside any request; false when nothing could carry it. */
   notify(notification: Notification): boolean
@@ -313,6 +317,9 @@ export interface SessionInit {
   readonly listener: string
   readonly principal: Principal
   readonly client: ClientSide
+  /** 1 to 128 characters `[A-Za-z0-9._-]`; whoever opens the session has checked that. */
+  readonly label?: string | undefined
+  readonly profile?: string | undefined
   notify(notification: Notification): boolean
 }
 

@@ -1,4 +1,4 @@
-import type { Principal } from './ports.ts'
+import type { Principal, Session } from './ports.ts'
 
 /** Nobody in particular: a local pipe, or a listener that asks for no credentials. */
 export const ANONYMOUS: Principal = Object.freeze({
@@ -33,4 +33,17 @@ export function authorizationKey(principal: Principal): string {
     authorizations.set(principal, key)
   }
   return key
+}
+
+/**
+ * What keeps a conversation apart from all others: its label inside its principal, or itself where it has none. The
+ * same label of another principal is another conversation.
+ */
+export function conversationKey({ id, principal, label }: Session): string {
+  return label === undefined ? id : `${principalKey(principal)} ${label}`
+}
+
+/** A session's principal with what it may do, in the profile it was opened for: who shares this shares every view. */
+export function viewerKey({ principal, profile }: Session): string {
+  return profile === undefined ? authorizationKey(principal) : `${authorizationKey(principal)} ${profile}`
 }

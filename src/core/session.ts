@@ -5,6 +5,8 @@ export class RoadSession implements Session {
   readonly id: string
   readonly listener: string
   principal: Principal
+  readonly label: string | undefined
+  readonly profile: string | undefined
   readonly slots: unknown[] = []
   client: ClientSide
   readonly notify: (notification: Notification) => boolean
@@ -14,6 +16,8 @@ export class RoadSession implements Session {
     this.listener = init.listener
     this.principal = init.principal
     this.client = init.client
+    this.label = init.label
+    this.profile = init.profile
     this.notify = init.notify
   }
 }

@@ -8,7 +8,7 @@ import type {
 } from '../core/ports.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
-import { parseDuration } from '../util/units.ts'
+import { forwardedTo, isPerProject, LINK_IDLE_MS, sizesOf } from './fleet-sizes.ts'
 import { IdleRest } from './idle-rest.ts'
 import type { Keepers } from './keepers.ts'
 import type { Link } from './link.ts'
@@ -17,10 +17,6 @@ import { LinkPool, type LaneOptions } from './link-pool.ts'
 import { Projects } from './projects.ts'
 import { Replicas } from './replicas.ts'
 
-/** Links beside the main one, unless the configuration says otherwise. */
-const MAX_LINKS = 64
-/** How long one of them is kept that nobody uses. */
-const IDLE_MS = 5 * 60_000
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
 /** What a fleet needs from its upstream. */
@@ -52,7 +48,8 @@ export class Fleet {
   constructor(host: FleetHost) {
     this.#host = host
     const { spec, context } = host
-    const { replicas, min, max, idleMs } = sizesOf(spec)
+    const { replicas, min, max, maxEach, idleMs } = sizesOf(spec)
+    const forwarded = forwardedTo(spec)
     this.#projects = isPerProject(spec) ? new Projects(context, allowedIn(spec)) : undefined
     const all = Array.from({ length: replicas }, () => this.#makeMain())
     this.main = all[0] ?? this.#makeMain()
@@ -60,11 +57,14 @@ export class Fleet {
     const main = (): LinkKeeper => this.main
     this.#pool = new LinkPool({
       name: context.name,
-      isolation: spec.isolation,
+      // What a caller's headers made of a session is not for others.
+      isolation: forwarded.length > 0 && spec.isolation === 'shared' ? 'principal' : spec.isolation,
+      forwarded,
+      maxEach,
       clock: context.clock,
       max,
       min,
-      idleMs: idleMs ?? IDLE_MS,
+      idleMs: idleMs ?? LINK_IDLE_MS,
       get main() {
         return main()
       },
@@ -258,29 +258,6 @@ export class Fleet {
       },
     }
   }
-}
-
-interface Sizes {
-  readonly replicas: number
-  readonly min: number
-  readonly max: number
-  readonly idleMs: number | undefined
-}
-
-/** How many links there are of each sort; all but processes have one, and more as clients come. */
-function sizesOf(spec: UpstreamConfig): Sizes {
-  const idleMs = spec.idle === undefined ? undefined : parseDuration(spec.idle)
-  if (spec.type !== 'stdio') return { replicas: 1, min: 0, max: MAX_LINKS, idleMs }
-  const { min, max } = spec.pool ?? { min: 0, max: MAX_LINKS }
-  // Where a process is to run is not known ahead.
-  if (isPerProject(spec)) return { replicas: 1, min: 0, max, idleMs }
-  return spec.isolation === 'shared'
-    ? { replicas: spec.replicas, min: 0, max, idleMs }
-    : { replicas: 1, min, max, idleMs }
-}
-
-function isPerProject(spec: UpstreamConfig): boolean {
-  return spec.type === 'stdio' && spec.cwd === 'project'
 }
 
 function allowedIn(spec: UpstreamConfig): readonly string[] | undefined {

@@ -7,6 +7,8 @@ export type { Refusal }
 
 const MAX_HEADERS = 100
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/
+/** A label is part of keys and of logs: a plain word. */
+const LABEL = /^[A-Za-z0-9._-]{1,128}$/
 const OTHER_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8"?\s*(;|$))/i
 
 export function refusal(status: number, message: string, code: number = RPC.invalidRequest): Refusal {
@@ -22,6 +24,11 @@ export function guardRequest(
   if (count > MAX_HEADERS) return refusal(431, `Too many headers: at most ${MAX_HEADERS} are read`)
   if (headers.repeated !== undefined)
     return refusal(400, `Invalid request: header ${headers.repeated} stands more than once`)
+  if (headers.label !== undefined && !LABEL.test(headers.label))
+    return refusal(
+      400,
+      `Invalid request: header ${settings.names.label ?? ''} must be 1 to 128 characters of A-Z a-z 0-9 . _ -`,
+    )
   const { host, origin } = headers.own
   if (!isOurHost(host, settings.hosts))
     return refusal(403, 'Forbidden: this Host is not served here; listeners.<name>.allowedHosts names more')

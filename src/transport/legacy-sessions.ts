@@ -72,10 +72,11 @@ export class LegacySessions {
     this.#options.callers.count(principal, -1)
   }
 
-  /** A living session of this principal. Someone else's does not exist for him. */
-  find(id: string, principal: Principal): LegacySession | undefined {
+  /** A living session of this principal, in the profile it was opened for. Someone else's does not exist for him. */
+  find(id: string, principal: Principal, profile: string | undefined): LegacySession | undefined {
     const session = this.#byId.get(id)
     if (session === undefined || !isSame(session.principal, principal)) return undefined
+    if (session.session?.profile !== profile) return undefined
     const now = this.#options.clock.now()
     if (this.#isExpired(session, now)) {
       this.end(session, 'idle')

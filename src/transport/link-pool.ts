@@ -1,6 +1,6 @@
-import type { Call, ClientSide, Clock, Session, UpstreamConfig } from '../core/ports.ts'
+import type { Call, Clock, Session, UpstreamConfig } from '../core/ports.ts'
 import { gatewayError } from '../errors.ts'
-import { principalKey } from '../plugin.ts'
+import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
 import { ALL_CAPABILITIES, neutralCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { METHODS } from '../protocol/methods.ts'
@@ -20,6 +20,10 @@ export interface PoolHost {
   /** Links beside the main one, at most, and how many of them are opened ahead. */
   readonly max: number
   readonly min: number
+  /** How many of one caller; those of nobody in particular may be many. */
+  readonly maxEach: number
+  /** Headers of a caller's requests that go upstream: who sends others shares no link with him. */
+  readonly forwarded: readonly string[]
   /** How long one is kept that nobody uses. */
   readonly idleMs: number
   /** The link of the upstream itself, for lists and for all who need none of their own. */
@@ -38,7 +42,10 @@ export interface LaneOptions {
 interface Lane {
   readonly key: string
   readonly keeper: LinkKeeper
+  /** The session with which it ends; a labelled one ends when nobody uses it. */
   readonly session: string | undefined
+  /** Whose it is; undefined where nobody in particular has it. */
+  readonly caller: string | undefined
   readonly openedAt: number
   takeBackCheck: () => void
 }
@@ -64,15 +71,16 @@ export class LinkPool {
   }
 
   /** Whose link a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
-  keeperFor({ method, exchange }: Call, main: Link, project?: string): LinkKeeper {
+  keeperFor(call: Call, main: Link, project?: string): LinkKeeper {
+    const { method, exchange } = call
     if (
       (project === undefined && this.#isShared(main)) ||
       METHODS.get(method)?.to === 'list' ||
       OWN.has(method)
     )
       return this.#host.main
-    const { fingerprint, capabilities } = this.#declares(exchange.session.client, main)
-    const owner = this.#owner(exchange.session)
+    const { fingerprint, capabilities } = this.#declares(exchange.session, main)
+    const owner = this.#owner(call)
     const key = project === undefined ? `${owner}\n${fingerprint}` : JSON.stringify([owner, project])
     const lane = this.#lanes.get(key) ?? this.#open(key, capabilities, exchange.session, project)
     return lane?.keeper ?? this.#host.main
@@ -137,18 +145,21 @@ export class LinkPool {
     return wire.streams ? server?.era === 'modern' : this.#host.isolation === 'shared'
   }
 
-  #owner(session: Session): string {
-    const { isolation } = this.#host
-    if (isolation === 'session') return session.id
-    return isolation === 'principal' ? principalKey(session.principal) : ''
+  #owner({ exchange: { session }, headers }: Call): string {
+    const { isolation, forwarded } = this.#host
+    const owner = isolation === 'shared' ? '' : ownerIn(isolation, session)
+    return forwarded.length === 0
+      ? owner
+      : JSON.stringify([owner, ...forwarded.map(name => headers[name] ?? null)])
   }
 
   /**
-   * What `initialize` says for this client. The programs of one caller share a process, whatever each of them can; and a
-   * process that was started ahead did not know for whom.
+   * What `initialize` says for this client. The programs of one caller, or of one label, share a process, whatever each
+   * of them can; and a process that was started ahead did not know for whom.
    */
-  #declares(client: ClientSide, main: Link): Declared {
-    if (!main.wire.streams && (this.#host.isolation !== 'session' || this.#host.min > 0))
+  #declares({ client, label }: Session, main: Link): Declared {
+    const isOfMany = this.#host.isolation === 'session' && label !== undefined
+    if (isOfMany || (!main.wire.streams && (this.#host.isolation !== 'session' || this.#host.min > 0)))
       return { version: '', fingerprint: EVERYTHING, capabilities: ALL }
     const known = this.#declared.get(client.capabilities)
     if (known?.version === client.version) return known
@@ -167,10 +178,12 @@ export class LinkPool {
   #open(key: string, capabilities: JsonObject, session: Session, cwd?: string): Lane | undefined {
     const { isolation, clock, idleMs } = this.#host
     if (isolation === 'shared' && cwd === undefined && this.#lanes.size >= MAX_SHARED) return undefined
+    this.#makeRoomFor(session)
     const lane: Lane = {
       key,
       keeper: this.#warm.take() ?? this.#fresh(capabilities, cwd),
-      session: isolation === 'session' ? session.id : undefined,
+      session: isolation === 'session' && session.label === undefined ? session.id : undefined,
+      caller: callerOf(session),
       openedAt: clock.now(),
       takeBackCheck: () => undefined,
     }
@@ -185,6 +198,20 @@ export class LinkPool {
     if (this.#room() > 0 || this.makeRoom()) return keeper(capabilities, { cwd })
     const why = `${max} clients have connections of their own to it already`
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
+  }
+
+  /** One caller cannot take the places of all others: beyond his share his own idle ones make room. */
+  #makeRoomFor(session: Session): void {
+    const { name, maxEach } = this.#host
+    const caller = callerOf(session)
+    if (caller === undefined) return
+    let count = 0
+    for (const lane of this.#lanes.values()) if (lane.caller === caller) count++
+    if (count < maxEach) return
+    const idle = this.#idle().find(lane => lane.caller === caller)
+    if (idle !== undefined) return this.#leave(idle)
+    const why = `${maxEach} conversations of this caller have connections of their own to it already`
+    throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
   /** Those that nobody uses, the one idle longest first. */
@@ -221,6 +248,15 @@ export class LinkPool {
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 /** What the upstream is asked for in everybody's name. */
 const OWN: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel'])
+
+function ownerIn(isolation: 'session' | 'principal', session: Session): string {
+  return isolation === 'session' ? conversationKey(session) : principalKey(session.principal)
+}
+
+function callerOf({ principal }: Session): string | undefined {
+  const key = principalKey(principal)
+  return key === principalKey(ANONYMOUS) ? undefined : key
+}
 
 function idleSince({ keeper, openedAt }: Lane): number | undefined {
   if (keeper.state === 'starting') return undefined

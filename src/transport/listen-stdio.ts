@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { Listener, ListenerContext } from '../core/ports.ts'
+import type { Listener, ListenerConfig, ListenerContext } from '../core/ports.ts'
 import { parseDuration, type Plugin } from '../plugin.ts'
 import { LineChannel } from './stdio/line-channel.ts'
 import { Pipe } from './stdio/pipe.ts'
@@ -17,7 +17,10 @@ export function stdioListener(streams?: StdioStreams): Plugin {
     claims: { always: true },
     setup({ hooks, config }) {
       const graceMs = parseDuration(config.shutdown.grace)
-      hooks.createListener.for('stdio').tap((_spec, context) => new StdioListener(context, graceMs, streams))
+      hooks.createListener.for('stdio').tap((spec, context) => {
+        const { profile } = spec as StdioListenerSpec
+        return new StdioListener(context, { graceMs, profile }, streams)
+      })
     },
   }
 }
@@ -25,21 +28,29 @@ export function stdioListener(streams?: StdioStreams): Plugin {
 /** One client on this process's stdin and stdout, in either era. */
 export const listenStdio: Plugin = stdioListener()
 
+type StdioListenerSpec = Extract<ListenerConfig, { type: 'stdio' }>
+
+interface Settings {
+  readonly graceMs: number
+  /** The view that the client gets. */
+  readonly profile: string | undefined
+}
+
 class StdioListener implements Listener {
   readonly name: string
   readonly type = 'stdio'
   readonly url = undefined
   readonly ended: Promise<void>
   readonly #context: ListenerContext
-  readonly #graceMs: number
+  readonly #settings: Settings
   readonly #streams: StdioStreams | undefined
   #onEnded: () => void = () => undefined
   #pipe: Pipe | undefined
 
-  constructor(context: ListenerContext, graceMs: number, streams: StdioStreams | undefined) {
+  constructor(context: ListenerContext, settings: Settings, streams: StdioStreams | undefined) {
     this.name = context.name
     this.#context = context
-    this.#graceMs = graceMs
+    this.#settings = settings
     this.#streams = streams
     this.ended = new Promise(resolve => (this.#onEnded = resolve))
   }
@@ -50,7 +61,7 @@ class StdioListener implements Listener {
     const pipe = new Pipe({
       channel: new LineChannel(input, output),
       context: this.#context,
-      graceMs: this.#graceMs,
+      ...this.#settings,
     })
     this.#pipe = pipe
     pipe.start()

@@ -121,6 +121,7 @@ const RUNS: readonly Run[] = [
     ],
   },
   { example: 'websocket', calls: [['memory__read_graph', {}, /entities/]] },
+  { example: 'rest', calls: [['memory__read_graph', {}, /entities/]] },
   {
     example: 'write-a-plugin',
     calls: [['everything__echo', { message: 'my password is hunter2' }, /my password is •••/]],

@@ -185,7 +185,7 @@ export function makeListener(
   let make: ((spec: object, context: ListenerContext) => Listener) | undefined
   const api = {
     options: undefined,
-    config: { shutdown: { grace: 5000 }, ...config },
+    config: { shutdown: { grace: 5000 }, upstreams: {}, ...config },
     hooks: { createListener: { for: () => ({ tap: (run: typeof make) => (make = run) }) } },
     log: quiet,
     clock,

@@ -11,6 +11,7 @@ export const SPEC = {
   host: '127.0.0.1',
   port: 0,
   path: '/mcp',
+  sessionLabel: 'X-Session-ID',
   allowedHosts: [] as string[],
   allowedOrigins: [] as string[],
   exposeWithoutAuth: false,

@@ -21,7 +21,7 @@ export async function serveAll(t: TestContext, spec: object = {}, clock: Clock =
   const full = { ...SPEC, ...ON, ...spec }
   let make: ((spec: object, context: ListenerContext) => Listener) | undefined
   await listenHttp.setup({
-    config: { listeners: { main: full } },
+    config: { listeners: { main: full }, upstreams: {} },
     hooks: { createListener: { for: () => ({ tap: (run: typeof make) => (make = run) }) } },
   } as never)
   const listener = make?.(full, { name: 'main', log, clock, gate, authenticates: false }) as Listener

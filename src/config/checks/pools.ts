@@ -1,4 +1,4 @@
-import { mapAt, valueAt } from '../../util/plain.ts'
+import { listAt, mapAt, valueAt } from '../../util/plain.ts'
 import { pointerTo } from '../../util/pointer.ts'
 import type { Report } from '../problem.ts'
 
@@ -7,7 +7,9 @@ export function checkPools(config: unknown, report: Report): void {
   const upstreams = mapAt(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const isPerProject = valueAt(upstreams, name, 'cwd') === 'project'
-    const isShared = !isPerProject && (valueAt(upstreams, name, 'isolation') ?? 'shared') === 'shared'
+    const forwards = listAt(upstreams, name, 'forwardHeaders').length > 0
+    const isShared =
+      !isPerProject && !forwards && (valueAt(upstreams, name, 'isolation') ?? 'shared') === 'shared'
     const pointer = pointerTo('/upstreams', name)
     if (isShared) checkPool(valueAt(upstreams, name, 'pool'), pointer, report)
     else checkReplicas(valueAt(upstreams, name, 'replicas'), pointer, report)

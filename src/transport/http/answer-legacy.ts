@@ -16,7 +16,7 @@ import type { RequestHeaders } from './request-headers.ts'
 /** The session a legacy request belongs to, or why there is none. */
 export function findSession(
   edge: HttpEdge,
-  { caller, own, passed }: RequestHeaders,
+  { caller, own, passed, profile }: RequestHeaders,
 ): LegacySession | Refusal {
   const id = own[HEADER.session]
   if (id === undefined) {
@@ -26,7 +26,7 @@ export function findSession(
       RPC.legacyBadRequest,
     )
   }
-  const session = edge.sessions.find(id, caller)
+  const session = edge.sessions.find(id, caller, profile)
   if (session === undefined)
     return refusal(
       404,
@@ -54,7 +54,7 @@ export async function answerLegacy(
   const post = new Post(request, headers.passed, 'legacy', sink, owner.asks)
   const problem = methodProblem(request.method, 'legacy')
   if (problem !== undefined) return post.finish({ error: problem }, edge.log)
-  post.finish(await runIn(edge, owner, owner.session as Session, post), edge.log)
+  post.finish(await runIn(edge, owner, owner.labelled(headers.label) as Session, post), edge.log)
 }
 
 async function runIn(edge: HttpEdge, owner: LegacySession, session: Session, post: Post): Promise<Answer> {
@@ -98,7 +98,7 @@ export async function initialize(
   if (problem !== undefined) return reply.error(200, problem, request.id)
   const owner = edge.sessions.begin(headers.caller)
   if (typeof owner === 'string') return reply.refuse(tooMany(owner), request.id)
-  if (!(await open(edge, owner, request, reply))) return
+  if (!(await open(edge, owner, request, headers, reply))) return
   reply.sessionId = owner.id
   const post = new Post(request, headers.passed, 'legacy', reply)
   const answer = await runIn(edge, owner, owner.session as Session, post)
@@ -113,6 +113,7 @@ async function open(
   edge: HttpEdge,
   owner: LegacySession,
   request: RpcRequest,
+  { label, profile }: RequestHeaders,
   reply: Reply,
 ): Promise<boolean> {
   try {
@@ -120,6 +121,8 @@ async function open(
     owner.session = await openSession(edge, {
       client,
       principal: owner.principal,
+      label,
+      profile,
       id: owner.id,
       notify: notification => owner.notify(notification),
     })

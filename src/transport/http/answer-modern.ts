@@ -1,4 +1,4 @@
-import type { Principal, RpcError } from '../../core/ports.ts'
+import type { RpcError } from '../../core/ports.ts'
 import { envelopeProblem } from '../../protocol/era/modern.ts'
 import { headerMismatch } from '../../protocol/headers.ts'
 import type { JsonObject, RpcRequest } from '../../protocol/jsonrpc.ts'
@@ -31,7 +31,7 @@ export async function answerModern(
     )
   }
   const forget = post.isListen ? edge.standing.note(headers, reason => post.cancel(reason)) : undefined
-  await converse(edge, post, headers.caller, reply)
+  await converse(edge, post, headers, reply)
   forget?.()
 }
 
@@ -47,14 +47,15 @@ function requestProblem(
   return versionProblem(params) ?? mismatch ?? methodProblem(method, 'modern')
 }
 
-async function converse(edge: HttpEdge, post: Post, principal: Principal, reply: Reply): Promise<void> {
+async function converse(edge: HttpEdge, post: Post, headers: RequestHeaders, reply: Reply): Promise<void> {
   let isGone = false
   reply.onGone(() => {
     isGone = true
     post.cancel('the client closed the connection')
   })
   try {
-    const session = await openSession(edge, { client: modernClient(post.params), principal })
+    const { caller: principal, label, profile } = headers
+    const session = await openSession(edge, { client: modernClient(post.params), principal, label, profile })
     try {
       if (!isGone) post.finish(await post.run(edge, session), edge.log)
     } finally {

@@ -13,7 +13,9 @@ export interface NetworkChannel extends Channel {
   close(): Promise<void>
 }
 
-type BeginOptions = Pick<PipeOptions, 'isLegacyOnly'> & { readonly principal: Principal }
+type BeginOptions = Pick<PipeOptions, 'isLegacyOnly' | 'label' | 'profile'> & {
+  readonly principal: Principal
+}
 
 /** The conversations of an HTTP listener that have a connection of their own: event streams and WebSockets. */
 export class Conversations {

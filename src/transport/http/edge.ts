@@ -41,7 +41,7 @@ export interface HttpEdge {
 const NOBODY_LISTENS = (): boolean => false
 
 /** What is known of a conversation that begins. */
-interface Beginning extends Pick<SessionInit, 'client' | 'principal'> {
+interface Beginning extends Pick<SessionInit, 'client' | 'principal' | 'label' | 'profile'> {
   /** Default: a number of our own. */
   readonly id?: string
   /** Default: nobody listens outside the request. */
@@ -49,12 +49,15 @@ interface Beginning extends Pick<SessionInit, 'client' | 'principal'> {
 }
 
 /** Opens a conversation with the core. */
-export function openSession(edge: HttpEdge, { client, principal, id, notify }: Beginning): Promise<Session> {
+export function openSession(edge: HttpEdge, beginning: Beginning): Promise<Session> {
+  const { client, principal, label, profile, id, notify } = beginning
   return edge.gate.openSession({
     id: id ?? `${edge.name}-${++edge.conversations}`,
     listener: edge.name,
     principal,
     client,
+    label,
+    profile,
     notify: notify ?? NOBODY_LISTENS,
   })
 }

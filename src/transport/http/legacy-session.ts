@@ -10,6 +10,9 @@ import type { Keeper } from './reply.ts'
 /** The first version whose clients can read an event without a message. */
 const PRIMED_SINCE = '2025-11-25'
 
+/** Labels of one session; more than these are forgotten and made again. */
+const MAX_LABELS = 64
+
 /** A request that runs this long is slow. */
 const SLOW_MS = 500
 
@@ -39,6 +42,7 @@ export class LegacySession implements Keeper {
   #stream: EventStream | undefined
   #seenAt: number
   #isWatched = false
+  #labelled: Map<string, Session> | undefined
 
   constructor({ id, principal, now, asks, events }: LegacySessionParts) {
     this.id = id
@@ -52,6 +56,21 @@ export class LegacySession implements Keeper {
   actsAs(principal: Principal): void {
     const session: { principal: Principal } | undefined = this.session
     if (session !== undefined && session.principal !== principal) session.principal = principal
+  }
+
+  /**
+   * The session as a request with this label sees it: a gateway in front of this one may have one session with it for
+   * many clients.
+   */
+  labelled(label: string | undefined): Session | undefined {
+    const { session } = this
+    if (label === undefined || session === undefined || session.label === label) return session
+    const known = this.#labelled?.get(label)
+    if (known !== undefined) return known
+    if (this.#labelled === undefined || this.#labelled.size >= MAX_LABELS) this.#labelled = new Map()
+    const view = Object.create(session, { label: { value: label, enumerable: true } }) as Session
+    this.#labelled.set(label, view)
+    return view
   }
 
   /** The client's standalone stream; the newest replaces the one before. */

@@ -19,6 +19,8 @@ function requestOf({ edge, request, response, headers }: Arrival, path: string):
     query: new URL(request.url ?? '/', 'http://localhost').searchParams,
     caller: headers.caller,
     gate: edge.gate,
+    label: headers.label,
+    passed: headers.passed,
     async body() {
       const body = await readBody(request, edge.settings.maxBody)
       if (body === undefined)

@@ -12,6 +12,10 @@ export interface RequestHeaders {
   readonly own: Readonly<Record<string, string | undefined>>
   /** Goes with the request on its way: nothing in it identifies or authorises anyone. */
   readonly passed: Readonly<Record<string, string>>
+  /** What the caller calls its conversation; undefined when it says nothing. */
+  readonly label: string | undefined
+  /** The profile that the path names. */
+  profile: string | undefined
   /** A header that may stand only once and does not. */
   readonly repeated: string | undefined
 }
@@ -32,22 +36,42 @@ const PASSED = new Set(['x-session-id', 'x-request-id', 'traceparent', 'tracesta
 /** Lists, which may come in several lines. */
 const LISTS = new Set(['accept', 'access-control-request-headers', 'tracestate', 'baggage'])
 
+/** What a configuration says of headers; all names lower case. */
+export interface HeaderNames {
+  /** The header with the label of a conversation; undefined when none is read. */
+  readonly label: string | undefined
+  /** Passed on beside those that always are. */
+  readonly alsoPassed: ReadonlySet<string>
+}
+
 /** Sorts raw headers in one pass. Node would silently keep the first, or join them. */
-export function readHeaders(raw: readonly string[], sessionHeader: string | undefined): RequestHeaders {
+export function readHeaders(
+  raw: readonly string[],
+  { label, alsoPassed }: HeaderNames,
+  profile?: string,
+): RequestHeaders {
   const own: Record<string, string> = Object.create(null) as Record<string, string>
   const passed: Record<string, string> = Object.create(null) as Record<string, string>
   let repeated: string | undefined
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] as string).toLowerCase()
-    const into = OWN.has(name) ? own : isPassed(name, sessionHeader) ? passed : undefined
+    const into = OWN.has(name) ? own : isPassed(name, alsoPassed) ? passed : undefined
     if (into === undefined) continue
     const before = into[name]
     if (before !== undefined && !LISTS.has(name)) repeated ??= name
     into[name] = before === undefined ? (raw[at + 1] as string) : `${before}, ${raw[at + 1] as string}`
   }
-  return { caller: ANONYMOUS, credentials: undefined, own, passed, repeated }
+  return {
+    caller: ANONYMOUS,
+    credentials: undefined,
+    own,
+    passed,
+    label: label === undefined ? undefined : passed[label],
+    profile,
+    repeated,
+  }
 }
 
-function isPassed(name: string, sessionHeader: string | undefined): boolean {
-  return name.startsWith('mcp-') || PASSED.has(name) || name === sessionHeader
+function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
+  return name.startsWith('mcp-') || PASSED.has(name) || alsoPassed.has(name)
 }

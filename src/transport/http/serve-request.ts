@@ -41,7 +41,7 @@ export async function serveRequest(
   response: ServerResponse,
 ): Promise<void> {
   response.on('error', ignore)
-  const headers = readHeaders(request.rawHeaders, edge.settings.sessionHeader)
+  const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
   const refused = guardRequest(request.rawHeaders.length / 2, headers, edge.settings)
   if (refused !== undefined) {
     swallow(request, edge.settings.maxBody)
@@ -91,7 +91,7 @@ function shareWith(origin: string, response: ServerResponse): void {
 
 function route(arrival: Arrival): Promise<void> | void {
   const path = pathOf(arrival.request.url ?? '/')
-  const endpoint = endpointAt(path, arrival.edge.settings)
+  const endpoint = endpointAt(path, arrival.edge.settings) ?? profileAt(path, arrival)
   if (endpoint === undefined) return routeOther(arrival, path)
   const handler = endpoint.get(arrival.request.method ?? '')
   return handler === undefined ? notAllowed(arrival, [...endpoint.keys()].join(', ')) : handler(arrival)
@@ -102,6 +102,16 @@ function endpointAt(path: string, { path: main, sse, ws }: HttpSettings): typeof
   if (path === sse?.path) return SSE_STREAM
   if (path === sse?.messages) return SSE_MESSAGES
   return path === ws?.path ? WEB_SOCKET : undefined
+}
+
+/** `/mcp/<profile>` is the endpoint as that profile shows it. */
+function profileAt(path: string, { edge: { settings }, headers }: Arrival): typeof ENDPOINT | undefined {
+  const { path: main, profiles } = settings
+  if (profiles.size === 0 || !path.startsWith(`${main}/`)) return undefined
+  const name = path.slice(main.length + 1)
+  if (!profiles.has(name)) return undefined
+  headers.profile = name
+  return ENDPOINT
 }
 
 function upgradeRequired({ request, response }: Arrival): void {

@@ -1,5 +1,6 @@
 import type { Config, ListenerConfig } from '../../core/ports.ts'
 import { gatewayError } from '../../errors.ts'
+import type { HeaderNames } from './request-headers.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 
 /** A listener's part of the configuration, ready for use. */
@@ -19,8 +20,11 @@ export interface HttpSettings {
   readonly sse: { readonly path: string; readonly messages: string } | undefined
   /** Where WebSocket is served; undefined when it is off. */
   readonly ws: { readonly path: string } | undefined
-  /** The header that `sessionHeaders` names, lower case. */
-  readonly sessionHeader: string | undefined
+  readonly names: HeaderNames
+  /** The profile of who names none. */
+  readonly profile: string | undefined
+  /** The profiles below `path`. */
+  readonly profiles: ReadonlySet<string>
 }
 
 export type HttpListenerSpec = Extract<ListenerConfig, { type: 'http' }>
@@ -55,8 +59,19 @@ export function httpSettings(
     idleMs: parseDuration(spec.limits.idle),
     sse: spec.sse === false ? undefined : spec.sse,
     ws: spec.ws === false ? undefined : spec.ws,
-    sessionHeader: config.sessionHeaders?.header.toLowerCase(),
+    names: headerNames(spec, config),
+    profile: spec.profile,
+    profiles: new Set(Object.keys(config.profiles ?? {})),
   }
+}
+
+function headerNames({ sessionLabel }: HttpListenerSpec, { sessionHeaders, upstreams }: Config): HeaderNames {
+  const label = sessionLabel === false ? undefined : sessionLabel.toLowerCase()
+  const forwarded = Object.values(upstreams).flatMap(spec =>
+    'forwardHeaders' in spec ? (spec.forwardHeaders ?? []) : [],
+  )
+  const also = [label, sessionHeaders?.header, ...forwarded].filter(name => name !== undefined)
+  return { label, alsoPassed: new Set(also.map(name => name.toLowerCase())) }
 }
 
 function isLoopback(host: string): boolean {

@@ -30,7 +30,12 @@ export function openEventStream({ edge, request, response, headers }: Arrival): 
     forget()
     edge.eventStreams.delete(channel.id)
   })
-  edge.pipes.begin(edge, channel, { isLegacyOnly: true, principal: headers.caller })
+  edge.pipes.begin(edge, channel, {
+    isLegacyOnly: true,
+    principal: headers.caller,
+    label: headers.label,
+    profile: headers.profile,
+  })
   channel.greet(sse.messages)
 }
 

@@ -9,6 +9,8 @@ export interface PipeSessionOptions {
   readonly gate: Gate
   readonly listener: string
   readonly principal: Principal
+  readonly label?: string | undefined
+  readonly profile?: string | undefined
   notify(notification: Notification): boolean
 }
 
@@ -63,13 +65,15 @@ export class PipeSession {
   /** Opens the session; one of the other era, which did nothing but ask what we are, is closed. */
   async open(era: Era, client: ClientSide | undefined): Promise<Session> {
     this.close('the client chose another protocol era')
-    const { gate, listener, principal, notify } = this.#options
+    const { gate, listener, principal, label, profile, notify } = this.#options
     this.#client = client ?? legacyClient(undefined)
     this.#root = await gate.openSession({
       id: this.#id,
       listener,
       principal,
       client: this.#client,
+      label,
+      profile,
       notify,
     })
     if (era === 'modern') this.#views.set(JSON.stringify(this.#client), this.#root)

@@ -36,6 +36,10 @@ export interface PipeOptions {
   readonly context: PipeContext
   /** Who the client is; nobody in particular on a local pipe. */
   readonly principal?: Principal
+  /** What the client calls this conversation. */
+  readonly label?: string | undefined
+  /** The view it gets. */
+  readonly profile?: string | undefined
   /** How long open requests may go on after the client has closed its end. */
   readonly graceMs: number
   /** Whether this way of transport is older than the modern era. */
@@ -75,6 +79,8 @@ export class Pipe {
       gate: context.gate,
       listener: context.name,
       principal: options.principal ?? ANONYMOUS,
+      label: options.label,
+      profile: options.profile,
       notify: notification => this.#tell(notification),
     })
   }

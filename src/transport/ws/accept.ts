@@ -24,7 +24,7 @@ export function upgradeTo(edge: HttpEdge): Upgrade {
   })
   return (request, socket, head) => {
     socket.on('error', () => undefined)
-    const headers = readHeaders(request.rawHeaders, edge.settings.sessionHeader)
+    const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
     const refused =
       guardRequest(request.rawHeaders.length / 2, headers, edge.settings) ??
       upgradeProblem(request, edge) ??
@@ -40,7 +40,8 @@ export function upgradeTo(edge: HttpEdge): Upgrade {
         headers.caller = caller
         const forget = edge.standing.note(headers, () => void channel.close())
         webSocket.on('close', forget)
-        edge.pipes.begin(edge, channel, { principal: caller })
+        const { label, profile } = headers
+        edge.pipes.begin(edge, channel, { principal: caller, label, profile })
       })
     })
   }

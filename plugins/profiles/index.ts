@@ -1,0 +1,66 @@
+import {
+  gatewayError,
+  METHODS,
+  refuse,
+  RPC,
+  type Answer,
+  type Config,
+  type Dispatch,
+  type Payload,
+  type Plugin,
+  type Upstream,
+} from '../../src/plugin.ts'
+import { instructionsOf } from './instructions.ts'
+import { profilesOf, type Profiles } from './profiles.ts'
+
+/** Methods that say what clients are to know of the gateway as a whole. */
+const INTRODUCTIONS = ['initialize', 'server/discover']
+
+/**
+ * Several views of one gateway. A profile narrows what the filters left, under the names that clients know; what it
+ * hides is unknown, and an upstream that it does not show is never called for it.
+ */
+export const profiles: Plugin<NonNullable<Config['profiles']>> = {
+  name: 'profiles',
+  claims: { section: 'profiles' },
+  setup({ config, options, hooks }) {
+    const views = profilesOf(options, config)
+    const upstreams: Upstream[] = []
+
+    hooks.session.tap({ stage: 'identify' }, session => {
+      if (views.find(session) === 'none')
+        throw gatewayError('GW_PROFILE_UNKNOWN', { profile: session.profile })
+    })
+    // After the filters, so that it speaks of names as clients know them.
+    hooks.catalog.tap({ stage: 'transform' }, (entries, viewer) => {
+      const profile = views.find(viewer)
+      if (profile === 'none') return []
+      if (profile !== 'all') return entries.filter(profile.shows).map(entry => profile.dressed(entry))
+    })
+    hooks.dispatch.tap((next, upstream) => {
+      upstreams.push(upstream)
+      return guarded(next, upstream.name, views)
+    })
+    hooks.response.tap({ methods: INTRODUCTIONS }, (answer, { session }) => {
+      const profile = views.find(session)
+      if (!('result' in answer) || typeof profile === 'string') return undefined
+      const instructions = instructionsOf(profile, upstreams, config)
+      if (instructions === answer.result.value().instructions) return undefined
+      return introduced(answer.result, instructions)
+    })
+  },
+}
+
+/** Lists pass: they are the same for all profiles, and filtered above. */
+function guarded(next: Dispatch, name: string, views: Profiles): Dispatch {
+  return call => {
+    const profile = views.find(call.exchange.session)
+    const isHidden = profile === 'none' || (profile !== 'all' && !profile.has(name))
+    if (!isHidden || METHODS.get(call.method)?.to === 'list') return next(call)
+    return Promise.resolve(refuse(RPC.methodNotFound, `Method not found: ${call.method}`))
+  }
+}
+
+function introduced(result: Payload, instructions: string | undefined): Answer {
+  return { result: result.edited(['instructions'], instructions === undefined ? {} : { instructions }) }
+}

@@ -1,0 +1,120 @@
+import {
+  GatewayError,
+  isObject,
+  RPC,
+  type Answer,
+  type HttpReply,
+  type JsonObject,
+} from '../../src/plugin.ts'
+import { EventBody } from './events.ts'
+import { problem, problemOf, problemOfThrown } from './problem.ts'
+import type { RestRequest, Road } from './road.ts'
+
+const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i
+/** As deep as a message of MCP may nest. */
+const MAX_DEPTH = 64
+
+interface Wanted {
+  readonly name: string
+  readonly arguments: JsonObject
+}
+
+/** POST /tools/call: the tool's result, or events and then the result. */
+export async function callTool(request: RestRequest, road: Road): Promise<HttpReply> {
+  const form = formOf(request.http.header('accept').join(','))
+  if (form === undefined) return problem(406, 'This is answered with application/json or text/event-stream')
+  const wanted = await wantedBy(request)
+  if ('status' in wanted) return wanted
+  return form === 'json' ? inOnePiece(request, road, wanted) : asEvents(request, road, wanted)
+}
+
+/** What a client accepts; where it accepts both, what it names first. */
+function formOf(accept: string): 'json' | 'events' | undefined {
+  const types = accept.split(',').map(part => part.split(';', 1)[0]?.trim().toLowerCase() ?? '')
+  const named = types.find(type => type === 'text/event-stream' || type === 'application/json')
+  if (named !== undefined) return named === 'application/json' ? 'json' : 'events'
+  const takesAny = types.some(type => type === '' || type === '*/*' || type === 'application/*')
+  return takesAny ? 'json' : undefined
+}
+
+async function wantedBy({ http }: RestRequest): Promise<Wanted | HttpReply> {
+  if (!JSON_TYPE.test(http.header('content-type').join(',')))
+    return problem(415, 'Content-Type must be application/json')
+  try {
+    const body = new TextDecoder('utf-8', { fatal: true }).decode(await http.body())
+    return wantedIn(JSON.parse(body))
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return problemOfThrown(thrown)
+    return problem(400, 'The body is not JSON')
+  }
+}
+
+function wantedIn(value: unknown): Wanted | HttpReply {
+  if (!isObject(value) || typeof value.name !== 'string')
+    return problem(400, 'The body must be { "name": string, "arguments"?: object }')
+  const { name, arguments: given = {} } = value
+  if (!isObject(given)) return problem(400, '"arguments" must be an object')
+  if (!isFlatEnough(given)) return problem(400, `"arguments" nests deeper than ${MAX_DEPTH}`)
+  return { name, arguments: given }
+}
+
+function isFlatEnough(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  return depth < MAX_DEPTH && Object.values(value).every(member => isFlatEnough(member, depth + 1))
+}
+
+async function inOnePiece(request: RestRequest, road: Road, wanted: Wanted): Promise<HttpReply> {
+  try {
+    const answer = await road.within(request, false, visit =>
+      visit.run({ method: 'tools/call', params: { ...wanted } }),
+    )
+    const result = resultOf(answer, wanted.name)
+    if ('status' in result) return result
+    return {
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(result.value),
+    }
+  } catch (thrown) {
+    return problemOfThrown(thrown)
+  }
+}
+
+/** What fails before anything was said is a plain refusal; after that the stream says so. */
+async function asEvents(request: RestRequest, road: Road, wanted: Wanted): Promise<HttpReply> {
+  const events = new EventBody()
+  const params = { ...wanted, _meta: { progressToken: 1 } }
+  const ended = road
+    .within(request, true, visit =>
+      visit.run({ method: 'tools/call', params, emit: notification => events.tell(notification) }),
+    )
+    .then(answer => resultOf(answer, wanted.name), problemOfThrown)
+  const refused = await Promise.race([events.begun, ended.then(end => ('status' in end ? end : undefined))])
+  if (refused !== undefined) return refused
+  void ended.then(end => events.finish(end))
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store, no-transform' },
+    body: events,
+  }
+}
+
+/** The result as a client without MCP reads it. A tool that failed is a result too: `isError` says so. */
+function resultOf(answer: Answer, tool: string): { value: JsonObject } | HttpReply {
+  if ('error' in answer) return problemOf(answer.error, tool)
+  if (!('result' in answer))
+    return problemOf({
+      code: RPC.missingCapability,
+      message: `The client does not support ${askedFor(answer)}`,
+    })
+  const { resultType: _, ...value } = answer.result.value()
+  return { value }
+}
+
+/** What a server wants of a client that cannot be asked. */
+function askedFor(answer: Answer): string {
+  const { inputRequests } = 'input' in answer ? answer.input.value() : {}
+  const asks = isObject(inputRequests) ? Object.values(inputRequests) : []
+  const methods = asks.map(ask => (isObject(ask) ? String(ask.method) : ''))
+  return [...new Set(methods)].join(', ') || 'calls that go on after their answer'
+}
