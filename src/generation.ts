@@ -1,6 +1,6 @@
 import { gatewayError, reasonOf } from './errors.ts'
 import { builtins } from './builtins.ts'
-import type { LoadedConfig } from './config/index.ts'
+import { hider, type LoadedConfig } from './config/index.ts'
 import { Graph } from './core/graph.ts'
 import type {
   Clock,
@@ -57,14 +57,16 @@ export async function buildGeneration(
   around: Surroundings,
   before?: Generation,
 ): Promise<Generation> {
-  const { config, directory } = loaded
+  const { config, directory, secrets } = loaded
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
   const plugins = ordered([
     ...chooseBuiltins(builtins, config),
     ...(await loadConfigured(config, directory)),
     ...given,
   ])
-  const hooks = await install(plugins, { config, log: around.log, clock: around.clock, slots: around.slots })
+  const { log, clock, slots } = around
+  const hide = hider(secrets)
+  const hooks = await install(plugins, { config, log, clock, slots, directory, hide })
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
   const graph = new Graph({

@@ -39,10 +39,16 @@ export interface PluginApi<Options = unknown> {
   readonly hooks: PluginHooks
   readonly log: Log
   readonly clock: Clock
+  /** What relative paths of the configuration are relative to. */
+  readonly directory: string
+  /** The text with every secret of the configuration replaced by `***`, also where it is encoded as base64, hex, or for a URL. */
+  hide(text: string): string
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>
     session<T>(init: (session: Session) => T): Slot<Session, T>
+    /** State of the plugin that outlives reloads: made once in the life of the gateway. */
+    gateway<T>(init: () => T): T
   }
 }
 
@@ -86,6 +92,7 @@ export { ANONYMOUS, authorizationKey, principalKey } from './core/principal.ts'
 export { gatewayError, GatewayError, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'
+export { outcomeOf, OUTCOMES, type Outcome } from './core/outcome.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'

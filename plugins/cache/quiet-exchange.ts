@@ -6,6 +6,8 @@ export class QuietExchange implements Exchange {
   readonly session: Session
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
+  readonly bytes: number
+  readonly decidedBy = undefined
   readonly startedAt: number
   readonly slots: unknown[] = []
   readonly cancelled = false
@@ -22,6 +24,7 @@ export class QuietExchange implements Exchange {
     this.session = of.session
     this.method = of.method
     this.headers = of.headers
+    this.bytes = of.bytes
     this.startedAt = now
     this.params = of.params
     this.route = of.route

@@ -19,8 +19,10 @@ export class RoadExchange implements Exchange {
   readonly session: Session
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
+  readonly bytes: number
   readonly startedAt: number
   readonly slots: unknown[] = []
+  decidedBy: string | undefined = undefined
   params: JsonObject | undefined
   route: Route | undefined = undefined
   answer: Answer | undefined = undefined
@@ -40,6 +42,7 @@ export class RoadExchange implements Exchange {
     this.method = inbound.method
     this.params = inbound.params
     this.headers = inbound.headers ?? NO_HEADERS
+    this.bytes = inbound.bytes ?? 0
     this.startedAt = now
     this.#inbound = inbound
     this.#carrier = carrier

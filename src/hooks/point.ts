@@ -139,7 +139,7 @@ export class HookPoint {
         stage: STAGES.indexOf(tap.options.stage ?? 'normal'),
         before: namesBefore(tap),
       }
-      if (this.#isAsync()) hook.tapAsync(options, this.#protect(guardAsync(tap.run, origin)))
+      if (this.#isAsync()) hook.tapAsync(options, this.#protect(guardAsync(tap.run, origin, this.#decided())))
       else hook.tap(options, this.#protect(guardSync(tap.run, origin)))
     }
     return hook
@@ -156,6 +156,11 @@ export class HookPoint {
 
   #empty(): TapableHook {
     return MAKE[HOOKS[this.name].kind](ARITY[this.name] ?? ['a', 'b'])
+  }
+
+  /** An exchange knows which plugin ended its lane. */
+  #decided(): ((first: unknown, plugin: string) => void) | undefined {
+    return this.name === 'request' ? markDecided : undefined
   }
 
   #isAsync(): boolean {
@@ -182,6 +187,10 @@ export class HookPoint {
       })
     }
   }
+}
+
+function markDecided(exchange: unknown, plugin: string): void {
+  ;(exchange as { decidedBy: string | undefined }).decidedBy = plugin
 }
 
 function namesBefore(tap: Tap): readonly string[] {

@@ -10,6 +10,8 @@ export interface InstallContext {
   readonly log: Log
   readonly clock: Clock
   readonly slots: SlotTable
+  readonly directory: string
+  hide(text: string): string
 }
 
 /** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
@@ -25,7 +27,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
 async function setUp(
   one: Chosen,
   hooks: Hooks,
-  { config, log, clock, slots }: InstallContext,
+  { config, log, clock, slots, directory, hide }: InstallContext,
 ): Promise<void> {
   const { plugin } = one
   const options = await checkOptions(one)
@@ -36,6 +38,8 @@ async function setUp(
       hooks: hooks.facade(plugin.name),
       log: log.child({ plugin: plugin.name }),
       clock,
+      directory,
+      hide,
       slot: slots.of(plugin.name),
     })
   } catch (cause) {

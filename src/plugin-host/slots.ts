@@ -5,18 +5,25 @@ interface Owner {
 }
 
 /**
- * Places for plugin state on exchanges and sessions. The n-th slot of a plugin keeps its place across generations,
+ * Places for plugin state on exchanges, sessions and the gateway itself. The n-th slot of a plugin keeps its place across generations,
  * so that a session survives a reload with what its plugins know of it.
  */
 export class SlotTable {
   readonly #places = new Map<string, number>()
+  readonly #kept = new Map<string, unknown>()
 
   /** The slot makers for one plugin's setup. */
   of(plugin: string): PluginApi['slot'] {
     let made = 0
     const next = <K extends Owner, T>(init: (owner: K) => T): Slot<K, T> =>
       slot(this.#place(JSON.stringify([plugin, made++])), init)
-    return Object.freeze({ exchange: next, session: next })
+    const gateway = <T>(init: () => T): T => this.#keep(JSON.stringify([plugin, made++]), init)
+    return Object.freeze({ exchange: next, session: next, gateway })
+  }
+
+  #keep<T>(key: string, init: () => T): T {
+    if (!this.#kept.has(key)) this.#kept.set(key, init())
+    return this.#kept.get(key) as T
   }
 
   #place(key: string): number {

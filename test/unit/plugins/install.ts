@@ -61,8 +61,10 @@ export async function install<O>(
   const hooks = new Hooks(error => {
     throw error
   })
-  const slot = { exchange: byOwner, session: byOwner } as never
-  await plugin.setup({ options, config, hooks: hooks.facade(plugin.name), log: SILENT, clock, slot })
+  const slot = { exchange: byOwner, session: byOwner, gateway: (init: () => unknown) => init() } as never
+  const hide = (text: string): string => text
+  const facade = hooks.facade(plugin.name)
+  await plugin.setup({ options, config, hooks: facade, log: SILENT, clock, slot, directory: '.', hide })
   hooks.seal(new Set([plugin.name]))
   return hooks
 }
