@@ -1,4 +1,6 @@
+import { audit } from '../plugins/audit/index.ts'
 import { cache } from '../plugins/cache/index.ts'
+import { metrics } from '../plugins/metrics/index.ts'
 import { resilience } from '../plugins/resilience/index.ts'
 import { routing } from '../plugins/routing/index.ts'
 import { sessionHeaders } from '../plugins/session-headers/index.ts'
@@ -19,6 +21,9 @@ export const builtins: readonly Plugin<never>[] = [
   callHttp,
   callSse,
   callWs,
+  // First, so that whatever is refused was seen.
+  audit,
+  metrics,
   routing,
   toolFilter,
   sessionHeaders,

@@ -194,6 +194,12 @@ export const ERRORS = {
     http: 413,
     rpc: RPC.internal,
   },
+  GW_AUDIT: {
+    text: 'nothing is answered now, as the audit cannot be written',
+    hint: 'Make room where audit.file is; it goes on by itself. audit.onFailure: continue answers without it.',
+    http: 503,
+    rpc: RPC.internal,
+  },
   GW_DENIED: { text: '{reason}', hint: 'A rule of routes refuses it.', rpc: RPC.invalidParams },
   GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', rpc: RPC.internal },
   GW_STOPPING: {

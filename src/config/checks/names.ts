@@ -19,6 +19,13 @@ export function checkNames(config: unknown, report: Report): void {
     const pointer = `/sessionHeaders/upstreams/${i}`
     if (typeof name === 'string' && known(name, pointer)) withHeaders(name, pointer)
   })
+  const listeners = mapAt(config, 'listeners')
+  listAt(config, 'metrics', 'listeners').forEach((name, i) => {
+    if (typeof name !== 'string' || Object.hasOwn(listeners, name)) return
+    const message = `there is no listener "${name}"`
+    const hint = didYouMean(name, Object.keys(listeners))
+    report({ pointer: `/metrics/listeners/${i}`, message, hint, severity: 'warning' })
+  })
 
   function known(name: string, pointer: string): boolean {
     if (Object.hasOwn(upstreams, name)) return true
