@@ -8,8 +8,8 @@ import { ANONYMOUS, type Gate, type JsonObject, type Session } from '../../src/p
 import { inMemory } from '../bench/memory-upstream.ts'
 import { microsOf } from '../bench/stopwatch.ts'
 
-const ROUNDS = 9
-const MS = 150
+const ROUNDS = 5
+const MS = 100
 const CALL = { name: 'up__small', arguments: { path: 'src/index.ts', query: 'hello', limit: 10 } }
 const CLIENT = {
   info: { name: 'bench', version: '1' },
