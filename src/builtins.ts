@@ -1,6 +1,8 @@
+import { audit } from '../plugins/audit/index.ts'
 import { auth } from '../plugins/auth/index.ts'
 import { cache } from '../plugins/cache/index.ts'
 import { forwardHeaders } from '../plugins/forward-headers/index.ts'
+import { metrics } from '../plugins/metrics/index.ts'
 import { profiles } from '../plugins/profiles/index.ts'
 import { rateLimit } from '../plugins/rate-limit/index.ts'
 import { resilience } from '../plugins/resilience/index.ts'
@@ -24,6 +26,9 @@ export const builtins: readonly Plugin<never>[] = [
   callHttp,
   callSse,
   callWs,
+  // First, so that whatever is refused was seen.
+  audit,
+  metrics,
   routing,
   toolFilter,
   // After what renames, as its rules are about the names that clients see.

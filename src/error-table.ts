@@ -195,6 +195,12 @@ export const ERRORS = {
     http: 413,
     rpc: RPC.internal,
   },
+  GW_AUDIT: {
+    text: 'nothing is answered now, as the audit cannot be written',
+    hint: 'Make room where audit.file is; it goes on by itself. audit.onFailure: continue answers without it.',
+    http: 503,
+    rpc: RPC.internal,
+  },
   GW_UNAUTHORIZED: {
     text: 'who sends this is not known: {why}',
     hint: 'Send an API key or a token of the configured issuer, as Authorization: Bearer.',

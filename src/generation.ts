@@ -1,6 +1,6 @@
 import { gatewayError, reasonOf } from './errors.ts'
 import { builtins } from './builtins.ts'
-import type { LoadedConfig } from './config/index.ts'
+import { hider, type LoadedConfig } from './config/index.ts'
 import { Graph } from './core/graph.ts'
 import type {
   Clock,
@@ -57,7 +57,7 @@ export async function buildGeneration(
   around: Surroundings,
   before?: Generation,
 ): Promise<Generation> {
-  const { config, directory } = loaded
+  const { config, directory, secrets } = loaded
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
   const plugins = ordered([
     ...chooseBuiltins(builtins, config),
@@ -65,7 +65,8 @@ export async function buildGeneration(
     ...given,
   ])
   const { log, clock, slots } = around
-  const hooks = await install(plugins, { config, directory, log, clock, slots })
+  const hide = hider(secrets)
+  const hooks = await install(plugins, { config, directory, log, clock, slots, hide })
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
   const graph = new Graph({

@@ -2,7 +2,8 @@ import type { CatalogEntry } from './core/catalog-entry.ts'
 import type { Graph } from './core/graph.ts'
 import { onlooker } from './core/onlooker.ts'
 import type { Listener, Upstream } from './core/ports.ts'
-import type { CatalogRow, Inspection, UpstreamHandle, UpstreamStatus } from './gateway-api.ts'
+import { statusOf } from './core/status.ts'
+import type { CatalogRow, Inspection, UpstreamHandle } from './gateway-api.ts'
 import type { Generation } from './generation.ts'
 import { HOOKS, type HookName } from './hooks/kinds.ts'
 import { KINDS, type Kind } from './protocol/methods.ts'
@@ -68,35 +69,6 @@ function hookOrder(graph: Graph): Inspection['hooks'] {
     }))
   }
   return found
-}
-
-/** One upstream as people see it. */
-export function statusOf(upstream: Upstream, { hooks, catalog }: Graph): UpstreamStatus {
-  const lists = catalog.troubles(upstream.name)
-  const status = lists === undefined ? ownStatus(upstream) : { ...ownStatus(upstream), lists }
-  return hooks.runner('status')?.(status, upstream) ?? status
-}
-
-function ownStatus(upstream: Upstream): UpstreamStatus {
-  const { name, spec, state, problem, pid, server, dropped, degraded, runtime } = upstream
-  return {
-    name,
-    type: spec.type,
-    state,
-    ...(upstream.isRemembered === true ? { remembered: true as const } : {}),
-    ...(problem === undefined ? {} : { problem }),
-    ...(pid === undefined ? {} : { pid }),
-    ...(dropped === undefined ? {} : { dropped }),
-    ...(degraded === undefined ? {} : { degraded }),
-    ...(runtime === undefined ? {} : { runtime }),
-    ...(server === undefined
-      ? {}
-      : {
-          era: server.era,
-          version: server.version,
-          server: { name: server.info.name, version: server.info.version },
-        }),
-  }
 }
 
 /** One upstream to hold on to. */

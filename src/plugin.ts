@@ -39,8 +39,10 @@ export interface PluginApi<Options = unknown> {
   readonly hooks: PluginHooks
   readonly log: Log
   readonly clock: Clock
-  /** Directory that relative paths of the configuration are relative to. */
+  /** What relative paths of the configuration are relative to. */
   readonly directory: string
+  /** The text with every secret of the configuration replaced by `***`, also where it is encoded as base64, hex, or for a URL. */
+  hide(text: string): string
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>
@@ -94,6 +96,7 @@ export { ANONYMOUS, authorizationKey, conversationKey, principalKey } from './co
 export { gatewayError, GatewayError, httpStatusOf, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'
+export { outcomeOf, OUTCOMES, type Outcome } from './core/outcome.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'

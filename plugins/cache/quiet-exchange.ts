@@ -7,6 +7,8 @@ export class QuietExchange implements Exchange {
   readonly principal: Exchange['principal']
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
+  readonly bytes: number
+  readonly decidedBy = undefined
   readonly startedAt: number
   readonly slots: unknown[] = []
   readonly cancelled = false
@@ -24,6 +26,7 @@ export class QuietExchange implements Exchange {
     this.principal = of.principal
     this.method = of.method
     this.headers = of.headers
+    this.bytes = of.bytes
     this.startedAt = now
     this.params = of.params
     this.route = of.route

@@ -1,4 +1,5 @@
 import type { Command } from '@oclif/core/command'
+import AuditVerify from './commands/audit/verify.ts'
 import CacheLs from './commands/cache/ls.ts'
 import CachePurge from './commands/cache/purge.ts'
 import Call from './commands/call.ts'
@@ -36,6 +37,7 @@ export const COMMANDS: Readonly<Record<string, Command.Class>> = {
   reload: Reload,
   'cache:ls': CacheLs,
   'cache:purge': CachePurge,
+  'audit:verify': AuditVerify,
   'plugin:new': PluginNew,
   'key:new': KeyNew,
   completion: Completion,

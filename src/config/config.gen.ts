@@ -64,6 +64,8 @@ export interface Config {
     readonly [k: string]: UpstreamConfig
   }
   readonly sessionHeaders?: SessionHeadersConfig
+  readonly audit?: AuditConfig
+  readonly metrics?: MetricsConfig
   /**
    * Several views of one gateway, by name.
    */
@@ -946,6 +948,64 @@ export interface SessionHeadersConfig {
    * HTTP upstreams that get it.
    */
   readonly upstreams: readonly string[]
+}
+/**
+ * Writes one JSON line per call: who called what, through which server, what came of it, how long it took, and the shape of its arguments.
+ */
+export interface AuditConfig {
+  /**
+   * Where lines are appended, relative to the configuration file; made with mode 0600. `{pid}` becomes the process id, for configurations that several gateways run at a time. Without it lines go to stderr.
+   */
+  readonly file?: string
+  /**
+   * A file that is larger is renamed to `<file>.1`, and a new one is begun.
+   */
+  readonly maxSize: string | number
+  /**
+   * How many renamed files are kept; the oldest goes.
+   */
+  readonly keep: number
+  /**
+   * Methods of which each request is a line, as globs.
+   */
+  readonly methods: string | readonly string[]
+  /**
+   * Tools and prompts, by the names clients use, of which arguments are written as they are, up to 8 KiB. Of all others only names, types and lengths are.
+   */
+  readonly values?: string | readonly string[]
+  /**
+   * Session ids as a hash, or as they are. Who knows the id of a session without authentication can use it.
+   */
+  readonly sessions: 'hash' | 'plain'
+  /**
+   * Whether each line carries a SHA-256 over itself and the line before, for `gateway audit verify`. One process writes such a file at a time.
+   */
+  readonly chain: boolean
+  /**
+   * While lines cannot be written, because a disk is full for instance: answer all the same and count what is lost, or refuse what would be a line.
+   */
+  readonly onFailure: 'continue' | 'refuse'
+}
+/**
+ * Serves figures for Prometheus on every HTTP listener.
+ */
+export interface MetricsConfig {
+  /**
+   * Where they are served.
+   */
+  readonly path: string
+  /**
+   * Listeners that serve them; all HTTP listeners when absent.
+   */
+  readonly listeners?: readonly string[]
+  /**
+   * How many tools, prompts and resources of each server have a series of their own, in the order in which they are called first; all others are `other`.
+   */
+  readonly tools: number
+  /**
+   * Upper bounds of the duration histogram, in seconds.
+   */
+  readonly buckets: readonly number[]
 }
 /**
  * One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.

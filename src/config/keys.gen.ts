@@ -5,6 +5,8 @@ export const SECRET_PATHS: ReadonlySet<string> = new Set(['/upstreams/*/env/*', 
 
 /** Values that may be a number. */
 export const NUMBER_PATHS: ReadonlySet<string> = new Set([
+  '/audit/keep',
+  '/audit/maxSize',
   '/auth/jwt/*/leeway',
   '/auth/jwt/*/maxAge',
   '/cache/lists',
@@ -35,6 +37,8 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/lists/grace',
   '/lists/pageSize',
   '/lists/wait',
+  '/metrics/buckets/*',
+  '/metrics/tools',
   '/processes/max',
   '/processes/starting',
   '/rateLimit/rules/*/inFlight',
@@ -89,6 +93,7 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
 
 /** Values that may be true or false. */
 export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
+  '/audit/chain',
   '/cache',
   '/cache/meta',
   '/control/enabled',

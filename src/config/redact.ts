@@ -14,6 +14,20 @@ export function hide(text: string, secrets: readonly string[]): string {
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text)
 }
 
+/** Hides the secrets in any text, also as they stand in JSON, base64, hex and URLs. */
+export function hider(secrets: readonly string[]): (text: string) => string {
+  const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length)
+  return forms.length === 0 ? text => text : text => hide(text, forms)
+}
+
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  const encoded = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')]
+  const bare = encoded.map(text => text.replace(/=+$/, ''))
+  const written = [JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())]
+  return [secret, ...written, ...bare, bytes.toString('hex').toUpperCase()]
+}
+
 function redacted(value: unknown, pointer: string, secrets: readonly string[]): unknown {
   if (isSecretPath(pointer)) return HIDDEN
   if (typeof value === 'string') return hide(value, secrets)

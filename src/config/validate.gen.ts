@@ -3,14 +3,15 @@
 
 export const validate = validate10;
 export default validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"control":{"$ref":"#/$defs/ControlConfig","default":{}},"processes":{"$ref":"#/$defs/ProcessesConfig","default":{}},"state":{"description":"Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps nothing. Read at the start only. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"directory":".gateway-state"},false]},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"profiles":{"description":"Several views of one gateway, by name.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ProfileConfig"},"examples":[{"readers":{"tools":{"deny":["*write*"]}}}]},"rest":{"$ref":"#/$defs/RestConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"start":{"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]},"idle":{"description":"After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.","$ref":"#/$defs/duration","examples":["10m"]},"maxLifetime":{"description":"How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.","$ref":"#/$defs/duration","examples":["24h"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ControlConfig":{"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]},"ProcessesConfig":{"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]},"StateConfig":{"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `auth`, or `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"description":"The request header in which a caller names its conversation, so that its requests share what stateful servers keep (`isolation: session`), whatever protocol they come by. It counts inside the verified caller only and identifies nobody; `false` reads none.","type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"},"default":"X-Session-ID","examples":["X-Session-ID",false]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]},"profile":{"$ref":"#/$defs/profileName"}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"CeilingsConfig":{"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]},"SandboxConfig":{"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]},"PoolConfig":{"description":"Processes or connections of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes or connections that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]},"perPrincipal":{"description":"Most of one verified caller at a time. Beyond it his own that is idle longest makes room, never another caller's; where none is idle, the call is refused with `retryAfterMs`.","type":"integer","minimum":1,"maximum":1024,"default":16,"examples":[4]}},"examples":[{"min":2,"max":16}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"profileName":{"description":"The profile that a client gets who names none.","type":"string","minLength":1,"examples":["readers"]},"ProfileConfig":{"description":"One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.","type":"object","additionalProperties":false,"properties":{"upstreams":{"description":"The upstreams it shows; without this key all, and what comes of others is unknown to it.","type":"array","items":{"type":"string"},"examples":[["files","web"]]},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"description":"Other prefixes for the tools and prompts of upstreams, in this view only.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"},"examples":[{"files":""}]},"instructions":{"description":"What clients are told about the use of this view, in place of what the gateway says otherwise.","type":"string","examples":["Read only."]},"principals":{"description":"Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.","$ref":"#/$defs/globList","examples":[["team-*"]]}},"examples":[{"upstreams":["web"],"tools":{"deny":["*delete*"]}}]},"ProfileFilterConfig":{"description":"Which names are shown, as clients know them; `deny` wins.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}},"examples":[{"allow":["web__*"]}]},"RestConfig":{"description":"Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.","type":"object","additionalProperties":false,"properties":{"path":{"description":"What these paths begin with.","type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one","default":"","examples":["","/api"]},"listeners":{"description":"The HTTP listeners that serve them; without this key all.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]}},"examples":[{},{"path":"/api","listeners":["main"]}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"AuthConfig":{"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]},"ApiKeyConfig":{"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]},"scope":{"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]},"JwtIssuerConfig":{"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]},"AccessRuleConfig":{"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]},"RateLimitConfig":{"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]},"RateLimitRuleConfig":{"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
+const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"control":{"$ref":"#/$defs/ControlConfig","default":{}},"processes":{"$ref":"#/$defs/ProcessesConfig","default":{}},"state":{"description":"Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps nothing. Read at the start only. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"directory":".gateway-state"},false]},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"audit":{"$ref":"#/$defs/AuditConfig"},"metrics":{"$ref":"#/$defs/MetricsConfig"},"profiles":{"description":"Several views of one gateway, by name.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ProfileConfig"},"examples":[{"readers":{"tools":{"deny":["*write*"]}}}]},"rest":{"$ref":"#/$defs/RestConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"start":{"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]},"idle":{"description":"After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.","$ref":"#/$defs/duration","examples":["10m"]},"maxLifetime":{"description":"How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.","$ref":"#/$defs/duration","examples":["24h"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ControlConfig":{"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]},"ProcessesConfig":{"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]},"StateConfig":{"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `auth`, or `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"description":"The request header in which a caller names its conversation, so that its requests share what stateful servers keep (`isolation: session`), whatever protocol they come by. It counts inside the verified caller only and identifies nobody; `false` reads none.","type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"},"default":"X-Session-ID","examples":["X-Session-ID",false]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]},"profile":{"$ref":"#/$defs/profileName"}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"CeilingsConfig":{"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]},"SandboxConfig":{"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]},"PoolConfig":{"description":"Processes or connections of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes or connections that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]},"perPrincipal":{"description":"Most of one verified caller at a time. Beyond it his own that is idle longest makes room, never another caller's; where none is idle, the call is refused with `retryAfterMs`.","type":"integer","minimum":1,"maximum":1024,"default":16,"examples":[4]}},"examples":[{"min":2,"max":16}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"profileName":{"description":"The profile that a client gets who names none.","type":"string","minLength":1,"examples":["readers"]},"ProfileConfig":{"description":"One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.","type":"object","additionalProperties":false,"properties":{"upstreams":{"description":"The upstreams it shows; without this key all, and what comes of others is unknown to it.","type":"array","items":{"type":"string"},"examples":[["files","web"]]},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"description":"Other prefixes for the tools and prompts of upstreams, in this view only.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"},"examples":[{"files":""}]},"instructions":{"description":"What clients are told about the use of this view, in place of what the gateway says otherwise.","type":"string","examples":["Read only."]},"principals":{"description":"Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.","$ref":"#/$defs/globList","examples":[["team-*"]]}},"examples":[{"upstreams":["web"],"tools":{"deny":["*delete*"]}}]},"ProfileFilterConfig":{"description":"Which names are shown, as clients know them; `deny` wins.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}},"examples":[{"allow":["web__*"]}]},"RestConfig":{"description":"Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.","type":"object","additionalProperties":false,"properties":{"path":{"description":"What these paths begin with.","type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one","default":"","examples":["","/api"]},"listeners":{"description":"The HTTP listeners that serve them; without this key all.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]}},"examples":[{},{"path":"/api","listeners":["main"]}]},"AuditConfig":{"description":"Writes one JSON line per call: who called what, through which server, what came of it, how long it took, and the shape of its arguments.","type":"object","additionalProperties":false,"properties":{"file":{"description":"Where lines are appended, relative to the configuration file; made with mode 0600. `{pid}` becomes the process id, for configurations that several gateways run at a time. Without it lines go to stderr.","type":"string","minLength":1,"examples":["audit.jsonl","logs/audit-{pid}.jsonl"]},"maxSize":{"description":"A file that is larger is renamed to `<file>.1`, and a new one is begun.","$ref":"#/$defs/size","default":"64MiB","examples":["64MiB"]},"keep":{"description":"How many renamed files are kept; the oldest goes.","type":"integer","minimum":0,"maximum":1000,"default":5,"examples":[5]},"methods":{"description":"Methods of which each request is a line, as globs.","$ref":"#/$defs/globs","default":["tools/call","prompts/get","resources/read","resources/subscribe","tasks/{update,cancel}"],"examples":[["tools/call"],["*"]]},"values":{"description":"Tools and prompts, by the names clients use, of which arguments are written as they are, up to 8 KiB. Of all others only names, types and lengths are.","$ref":"#/$defs/globs","examples":[["search__*"]]},"sessions":{"description":"Session ids as a hash, or as they are. Who knows the id of a session without authentication can use it.","enum":["hash","plain"],"type":"string","default":"hash","examples":["hash"]},"chain":{"description":"Whether each line carries a SHA-256 over itself and the line before, for `gateway audit verify`. One process writes such a file at a time.","type":"boolean","default":false,"examples":[true]},"onFailure":{"description":"While lines cannot be written, because a disk is full for instance: answer all the same and count what is lost, or refuse what would be a line.","enum":["continue","refuse"],"type":"string","default":"continue","examples":["refuse"]}},"examples":[{"file":"audit.jsonl","chain":true}]},"MetricsConfig":{"description":"Serves figures for Prometheus on every HTTP listener.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Where they are served.","type":"string","pattern":"^/[^?#\\s]*$","default":"/metrics","examples":["/metrics"]},"listeners":{"description":"Listeners that serve them; all HTTP listeners when absent.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["internal"]]},"tools":{"description":"How many tools, prompts and resources of each server have a series of their own, in the order in which they are called first; all others are `other`.","type":"integer","minimum":0,"maximum":10000,"default":100,"examples":[100]},"buckets":{"description":"Upper bounds of the duration histogram, in seconds.","type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0},"default":[0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60],"examples":[[0.01,0.1,1,10]]}},"examples":[{"path":"/metrics"}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"AuthConfig":{"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]},"ApiKeyConfig":{"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]},"scope":{"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]},"JwtIssuerConfig":{"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]},"AccessRuleConfig":{"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]},"RateLimitConfig":{"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]},"RateLimitRuleConfig":{"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
 const schema12 = {"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]};
 const schema13 = {"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]};
 const schema19 = {"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]};
 const schema20 = {"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]};
 const schema21 = {"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]};
 const schema22 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
-const schema150 = {"description":"Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.","type":"object","additionalProperties":false,"properties":{"path":{"description":"What these paths begin with.","type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one","default":"","examples":["","/api"]},"listeners":{"description":"The HTTP listeners that serve them; without this key all.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]}},"examples":[{},{"path":"/api","listeners":["main"]}]};
+const schema146 = {"description":"Serves figures for Prometheus on every HTTP listener.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Where they are served.","type":"string","pattern":"^/[^?#\\s]*$","default":"/metrics","examples":["/metrics"]},"listeners":{"description":"Listeners that serve them; all HTTP listeners when absent.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["internal"]]},"tools":{"description":"How many tools, prompts and resources of each server have a series of their own, in the order in which they are called first; all others are `other`.","type":"integer","minimum":0,"maximum":10000,"default":100,"examples":[100]},"buckets":{"description":"Upper bounds of the duration histogram, in seconds.","type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0},"default":[0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60],"examples":[[0.01,0.1,1,10]]}},"examples":[{"path":"/metrics"}]};
+const schema155 = {"description":"Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.","type":"object","additionalProperties":false,"properties":{"path":{"description":"What these paths begin with.","type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one","default":"","examples":["","/api"]},"listeners":{"description":"The HTTP listeners that serve them; without this key all.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]}},"examples":[{},{"path":"/api","listeners":["main"]}]};
 const func2 = Object.prototype.hasOwnProperty;
 const schema14 = {"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]};
 const schema15 = {"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]};
@@ -7232,16 +7233,338 @@ validate84.errors = vErrors;
 return errors === 0;
 }
 
-const schema143 = {"description":"One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.","type":"object","additionalProperties":false,"properties":{"upstreams":{"description":"The upstreams it shows; without this key all, and what comes of others is unknown to it.","type":"array","items":{"type":"string"},"examples":[["files","web"]]},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"description":"Other prefixes for the tools and prompts of upstreams, in this view only.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"},"examples":[{"files":""}]},"instructions":{"description":"What clients are told about the use of this view, in place of what the gateway says otherwise.","type":"string","examples":["Read only."]},"principals":{"description":"Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.","$ref":"#/$defs/globList","examples":[["team-*"]]}},"examples":[{"upstreams":["web"],"tools":{"deny":["*delete*"]}}]};
-const schema144 = {"description":"Which names are shown, as clients know them; `deny` wins.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}},"examples":[{"allow":["web__*"]}]};
+const schema142 = {"description":"Writes one JSON line per call: who called what, through which server, what came of it, how long it took, and the shape of its arguments.","type":"object","additionalProperties":false,"properties":{"file":{"description":"Where lines are appended, relative to the configuration file; made with mode 0600. `{pid}` becomes the process id, for configurations that several gateways run at a time. Without it lines go to stderr.","type":"string","minLength":1,"examples":["audit.jsonl","logs/audit-{pid}.jsonl"]},"maxSize":{"description":"A file that is larger is renamed to `<file>.1`, and a new one is begun.","$ref":"#/$defs/size","default":"64MiB","examples":["64MiB"]},"keep":{"description":"How many renamed files are kept; the oldest goes.","type":"integer","minimum":0,"maximum":1000,"default":5,"examples":[5]},"methods":{"description":"Methods of which each request is a line, as globs.","$ref":"#/$defs/globs","default":["tools/call","prompts/get","resources/read","resources/subscribe","tasks/{update,cancel}"],"examples":[["tools/call"],["*"]]},"values":{"description":"Tools and prompts, by the names clients use, of which arguments are written as they are, up to 8 KiB. Of all others only names, types and lengths are.","$ref":"#/$defs/globs","examples":[["search__*"]]},"sessions":{"description":"Session ids as a hash, or as they are. Who knows the id of a session without authentication can use it.","enum":["hash","plain"],"type":"string","default":"hash","examples":["hash"]},"chain":{"description":"Whether each line carries a SHA-256 over itself and the line before, for `gateway audit verify`. One process writes such a file at a time.","type":"boolean","default":false,"examples":[true]},"onFailure":{"description":"While lines cannot be written, because a disk is full for instance: answer all the same and count what is lost, or refuse what would be a line.","enum":["continue","refuse"],"type":"string","default":"continue","examples":["refuse"]}},"examples":[{"file":"audit.jsonl","chain":true}]};
+const schema144 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
 
-function validate87(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.maxSize === undefined){
+data.maxSize = "64MiB";
+}
+if(data.keep === undefined){
+data.keep = 5;
+}
+if(data.methods === undefined){
+data.methods = ["tools/call","prompts/get","resources/read","resources/subscribe","tasks/{update,cancel}"];
+}
+if(data.sessions === undefined){
+data.sessions = "hash";
+}
+if(data.chain === undefined){
+data.chain = false;
+}
+if(data.onFailure === undefined){
+data.onFailure = "continue";
+}
+for(const key0 in data){
+if(!((((((((key0 === "file") || (key0 === "maxSize")) || (key0 === "keep")) || (key0 === "methods")) || (key0 === "values")) || (key0 === "sessions")) || (key0 === "chain")) || (key0 === "onFailure"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema142,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.file !== undefined){
+let data0 = data.file;
+if(typeof data0 === "string"){
+if(data0.length < 1){
+const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema142.properties.file,data:data0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.file.type,parentSchema:schema142.properties.file,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+let data1 = data.maxSize;
+if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
+const err3 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data1};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(typeof data1 === "string"){
+if(!pattern9.test(data1)){
+const err5 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+let data2 = data.keep;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema142.properties.keep.type,parentSchema:schema142.properties.keep,data:data2};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 > 1000 || isNaN(data2)){
+const err7 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema142.properties.keep,data:data2};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if(data2 < 0 || isNaN(data2)){
+const err8 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema142.properties.keep,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+let data3 = data.methods;
+if((typeof data3 !== "string") && (!(Array.isArray(data3)))){
+const err9 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data3};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+if(typeof data3 === "string"){
+if(data3.length < 1){
+const err10 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data3};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+}
+if(Array.isArray(data3)){
+if(data3.length < 1){
+const err11 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data3};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+const len0 = data3.length;
+for(let i0=0; i0<len0; i0++){
+let data4 = data3[i0];
+if(typeof data4 === "string"){
+if(data4.length < 1){
+const err12 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data4};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+else {
+const err13 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data4};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+if(data.values !== undefined){
+let data5 = data.values;
+if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
+const err14 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data5};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if(typeof data5 === "string"){
+if(data5.length < 1){
+const err15 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data5};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+if(Array.isArray(data5)){
+if(data5.length < 1){
+const err16 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data5};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+const len1 = data5.length;
+for(let i1=0; i1<len1; i1++){
+let data6 = data5[i1];
+if(typeof data6 === "string"){
+if(data6.length < 1){
+const err17 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data6};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+else {
+const err18 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data6};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+}
+let data7 = data.sessions;
+if(typeof data7 !== "string"){
+const err19 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.sessions.type,parentSchema:schema142.properties.sessions,data:data7};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+if(!((data7 === "hash") || (data7 === "plain"))){
+const err20 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/enum",keyword:"enum",params:{allowedValues: schema142.properties.sessions.enum},message:"must be equal to one of the allowed values",schema:schema142.properties.sessions.enum,parentSchema:schema142.properties.sessions,data:data7};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+let data8 = data.chain;
+if(typeof data8 !== "boolean"){
+const err21 = {instancePath:instancePath+"/chain",schemaPath:"#/properties/chain/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema142.properties.chain.type,parentSchema:schema142.properties.chain,data:data8};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+let data9 = data.onFailure;
+if(typeof data9 !== "string"){
+const err22 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.onFailure.type,parentSchema:schema142.properties.onFailure,data:data9};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+if(!((data9 === "continue") || (data9 === "refuse"))){
+const err23 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema142.properties.onFailure.enum},message:"must be equal to one of the allowed values",schema:schema142.properties.onFailure.enum,parentSchema:schema142.properties.onFailure,data:data9};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+}
+else {
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema142.type,parentSchema:schema142,data};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
+}
+errors++;
+}
+validate86.errors = vErrors;
+return errors === 0;
+}
+
+const schema148 = {"description":"One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.","type":"object","additionalProperties":false,"properties":{"upstreams":{"description":"The upstreams it shows; without this key all, and what comes of others is unknown to it.","type":"array","items":{"type":"string"},"examples":[["files","web"]]},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"description":"Other prefixes for the tools and prompts of upstreams, in this view only.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"},"examples":[{"files":""}]},"instructions":{"description":"What clients are told about the use of this view, in place of what the gateway says otherwise.","type":"string","examples":["Read only."]},"principals":{"description":"Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.","$ref":"#/$defs/globList","examples":[["team-*"]]}},"examples":[{"upstreams":["web"],"tools":{"deny":["*delete*"]}}]};
+const schema149 = {"description":"Which names are shown, as clients know them; `deny` wins.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}},"examples":[{"allow":["web__*"]}]};
+
+function validate89(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((key0 === "allow") || (key0 === "deny"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema144,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema149,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7335,7 +7658,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema144.type,parentSchema:schema144,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema149.type,parentSchema:schema149,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7344,19 +7667,19 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate87.errors = vErrors;
+validate89.errors = vErrors;
 return errors === 0;
 }
 
 const pattern3 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
 
-function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate88(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "prefixes")) || (key0 === "instructions")) || (key0 === "principals"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema143,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema148,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7373,7 +7696,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 !== "string"){
-const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema143.properties.upstreams.items.type,parentSchema:schema143.properties.upstreams.items,data:data1};
+const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.properties.upstreams.items.type,parentSchema:schema148.properties.upstreams.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7385,7 +7708,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema143.properties.upstreams.type,parentSchema:schema143.properties.upstreams,data:data0};
+const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema148.properties.upstreams.type,parentSchema:schema148.properties.upstreams,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7396,20 +7719,20 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate87(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate87.errors : vErrors.concat(validate87.errors);
+if(!(validate89(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate89.errors : vErrors.concat(validate89.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate87(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate87.errors : vErrors.concat(validate87.errors);
+if(!(validate89(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate89.errors : vErrors.concat(validate89.errors);
 errors = vErrors.length;
 }
 }
 if(data.resources !== undefined){
-if(!(validate87(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate87.errors : vErrors.concat(validate87.errors);
+if(!(validate89(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate89.errors : vErrors.concat(validate89.errors);
 errors = vErrors.length;
 }
 }
@@ -7442,7 +7765,7 @@ errors++;
 }
 var valid3 = _errs11 === errors;
 if(!valid3){
-const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema143.properties.prefixes.propertyNames,parentSchema:schema143.properties.prefixes,data:data5};
+const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema148.properties.prefixes.propertyNames,parentSchema:schema148.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7479,7 +7802,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema143.properties.prefixes.type,parentSchema:schema143.properties.prefixes,data:data5};
+const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.properties.prefixes.type,parentSchema:schema148.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7492,7 +7815,7 @@ errors++;
 if(data.instructions !== undefined){
 let data7 = data.instructions;
 if(typeof data7 !== "string"){
-const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema143.properties.instructions.type,parentSchema:schema143.properties.instructions,data:data7};
+const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.properties.instructions.type,parentSchema:schema148.properties.instructions,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7545,7 +7868,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema143.type,parentSchema:schema143,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.type,parentSchema:schema148,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7554,13 +7877,13 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate86.errors = vErrors;
+validate88.errors = vErrors;
 return errors === 0;
 }
 
-const schema151 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
+const schema156 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
 
-function validate92(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -7581,7 +7904,7 @@ data.meta = false;
 }
 for(const key0 in data){
 if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema151,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema156,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7650,7 +7973,7 @@ errors++;
 }
 let data5 = data.maxEntries;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema151.properties.maxEntries.type,parentSchema:schema151.properties.maxEntries,data:data5};
+const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema156.properties.maxEntries.type,parentSchema:schema156.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7661,7 +7984,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 10000000 || isNaN(data5)){
-const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema151.properties.maxEntries,data:data5};
+const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema156.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7671,7 +7994,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema151.properties.maxEntries,data:data5};
+const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema156.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7718,7 +8041,7 @@ errors++;
 }
 let data7 = data.meta;
 if(typeof data7 !== "boolean"){
-const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema151.properties.meta.type,parentSchema:schema151.properties.meta,data:data7};
+const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema156.properties.meta.type,parentSchema:schema156.properties.meta,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7729,7 +8052,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema151.type,parentSchema:schema151,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema156.type,parentSchema:schema156,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7738,21 +8061,20 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate92.errors = vErrors;
+validate94.errors = vErrors;
 return errors === 0;
 }
 
-const schema154 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
-const schema155 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
-const schema156 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
+const schema159 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
+const schema160 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
 
-function validate99(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema155,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema160,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7765,7 +8087,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7776,7 +8098,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7788,7 +8110,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7802,7 +8124,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7813,7 +8135,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7828,7 +8150,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7839,7 +8161,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7851,7 +8173,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7865,7 +8187,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7876,7 +8198,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7891,7 +8213,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7902,7 +8224,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7914,7 +8236,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7928,7 +8250,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -7939,7 +8261,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -7954,7 +8276,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -7965,7 +8287,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -7977,7 +8299,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -7991,7 +8313,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8002,7 +8324,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8017,7 +8339,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8028,7 +8350,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8040,7 +8362,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8054,7 +8376,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8065,7 +8387,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8080,7 +8402,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -8091,7 +8413,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -8103,7 +8425,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -8117,7 +8439,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -8128,7 +8450,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -8142,7 +8464,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema155.type,parentSchema:schema155,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema160.type,parentSchema:schema160,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -8151,12 +8473,12 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate99.errors = vErrors;
+validate101.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate98(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate100(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -8165,7 +8487,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema154.oneOf[0].required,parentSchema:schema154.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema159.oneOf[0].required,parentSchema:schema159.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8183,7 +8505,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema154.oneOf[1].required,parentSchema:schema154.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema159.oneOf[1].required,parentSchema:schema159.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8205,7 +8527,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema154.oneOf,parentSchema:schema154,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema159.oneOf,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8231,7 +8553,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema154,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8241,14 +8563,14 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(!(validate99(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
-vErrors = vErrors === null ? validate99.errors : vErrors.concat(validate99.errors);
+if(!(validate101(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
+vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
 errors = vErrors.length;
 }
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema154.properties.to.type,parentSchema:schema154.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.properties.to.type,parentSchema:schema159.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8262,7 +8584,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema154.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema159.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8273,7 +8595,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema154.properties.deny.type,parentSchema:schema154.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.properties.deny.type,parentSchema:schema159.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8285,7 +8607,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema154.type,parentSchema:schema154,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema159.type,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8294,19 +8616,19 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate98.errors = vErrors;
+validate100.errors = vErrors;
 return errors === 0;
 }
 
-const schema162 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
+const schema167 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
 
-function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema162,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8336,7 +8658,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema162.type,parentSchema:schema162,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.type,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8345,18 +8667,18 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate102.errors = vErrors;
+validate104.errors = vErrors;
 return errors === 0;
 }
 
-const schema163 = {"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]};
-const schema164 = {"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]};
-const schema165 = {"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]};
-const pattern77 = new RegExp("^[^\\s]{1,64}$", "u");
-const pattern78 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
-const pattern79 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
+const schema168 = {"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]};
+const schema169 = {"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]};
+const schema170 = {"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]};
+const pattern79 = new RegExp("^[^\\s]{1,64}$", "u");
+const pattern80 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
+const pattern81 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
 
-function validate108(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate110(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -8364,7 +8686,7 @@ if(data.scopes === undefined){
 data.scopes = [];
 }
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema164.required,parentSchema:schema164,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema169.required,parentSchema:schema169,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8374,7 +8696,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.hash === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},message:"must have required property '"+"hash"+"'",schema:schema164.required,parentSchema:schema164,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},message:"must have required property '"+"hash"+"'",schema:schema169.required,parentSchema:schema169,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8385,7 +8707,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "hash")) || (key0 === "scopes")) || (key0 === "principal"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema164,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema169,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8398,8 +8720,8 @@ errors++;
 if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
-if(!pattern77.test(data0)){
-const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},message:"must match pattern \""+"^[^\\s]{1,64}$"+"\"",schema:"^[^\\s]{1,64}$",parentSchema:schema164.properties.name,data:data0};
+if(!pattern79.test(data0)){
+const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},message:"must match pattern \""+"^[^\\s]{1,64}$"+"\"",schema:"^[^\\s]{1,64}$",parentSchema:schema169.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8410,7 +8732,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema164.properties.name.type,parentSchema:schema164.properties.name,data:data0};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema169.properties.name.type,parentSchema:schema169.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8423,8 +8745,8 @@ errors++;
 if(data.hash !== undefined){
 let data1 = data.hash;
 if(typeof data1 === "string"){
-if(!pattern78.test(data1)){
-const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},message:"must match pattern \""+"^sha256:[0-9a-f]{64}$"+"\"",schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema164.properties.hash,data:data1};
+if(!pattern80.test(data1)){
+const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},message:"must match pattern \""+"^sha256:[0-9a-f]{64}$"+"\"",schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema169.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8435,7 +8757,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema164.properties.hash.type,parentSchema:schema164.properties.hash,data:data1};
+const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema169.properties.hash.type,parentSchema:schema169.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8451,8 +8773,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern79.test(data3)){
-const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema165,data:data3};
+if(!pattern81.test(data3)){
+const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema170,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8463,7 +8785,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema165.type,parentSchema:schema165,data:data3};
+const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema170.type,parentSchema:schema170,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8475,7 +8797,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema164.properties.scopes.type,parentSchema:schema164.properties.scopes,data:data2};
+const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema169.properties.scopes.type,parentSchema:schema169.properties.scopes,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8488,7 +8810,7 @@ if(data.principal !== undefined){
 let data4 = data.principal;
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema164.properties.principal,data:data4};
+const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema169.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8498,7 +8820,7 @@ vErrors.push(err10);
 errors++;
 }
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema164.properties.principal,data:data4};
+const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema169.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8509,7 +8831,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema164.properties.principal.type,parentSchema:schema164.properties.principal,data:data4};
+const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema169.properties.principal.type,parentSchema:schema169.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8521,7 +8843,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema164.type,parentSchema:schema164,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema169.type,parentSchema:schema169,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8530,13 +8852,13 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate108.errors = vErrors;
+validate110.errors = vErrors;
 return errors === 0;
 }
 
-const schema167 = {"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]};
+const schema172 = {"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]};
 
-function validate110(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate112(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -8550,7 +8872,7 @@ if(data.requires === undefined){
 data.requires = [];
 }
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema167.required,parentSchema:schema167,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8560,7 +8882,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.jwks === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},message:"must have required property '"+"jwks"+"'",schema:schema167.required,parentSchema:schema167,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},message:"must have required property '"+"jwks"+"'",schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8571,7 +8893,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((((key0 === "issuer") || (key0 === "jwks")) || (key0 === "audience")) || (key0 === "algorithms")) || (key0 === "leeway")) || (key0 === "maxAge")) || (key0 === "requires")) || (key0 === "type"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema167,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8585,7 +8907,7 @@ if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.issuer,data:data0};
+const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8596,7 +8918,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.issuer.type,parentSchema:schema167.properties.issuer,data:data0};
+const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.issuer.type,parentSchema:schema172.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8610,7 +8932,7 @@ if(data.jwks !== undefined){
 let data1 = data.jwks;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.jwks,data:data1};
+const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8621,7 +8943,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.jwks.type,parentSchema:schema167.properties.jwks,data:data1};
+const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.jwks.type,parentSchema:schema172.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8635,7 +8957,7 @@ if(data.audience !== undefined){
 let data2 = data.audience;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema167.properties.audience,data:data2};
+const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema172.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8649,7 +8971,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.audience.items,data:data3};
+const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8660,7 +8982,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.audience.items.type,parentSchema:schema167.properties.audience.items,data:data3};
+const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.audience.items.type,parentSchema:schema172.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8672,7 +8994,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema167.properties.audience.type,parentSchema:schema167.properties.audience,data:data2};
+const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema172.properties.audience.type,parentSchema:schema172.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8685,7 +9007,7 @@ errors++;
 let data4 = data.algorithms;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema167.properties.algorithms,data:data4};
+const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema172.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8698,7 +9020,7 @@ const len1 = data4.length;
 for(let i1=0; i1<len1; i1++){
 let data5 = data4[i1];
 if(!(((((((((((data5 === "RS256") || (data5 === "RS384")) || (data5 === "RS512")) || (data5 === "PS256")) || (data5 === "PS384")) || (data5 === "PS512")) || (data5 === "ES256")) || (data5 === "ES384")) || (data5 === "ES512")) || (data5 === "EdDSA")) || (data5 === "Ed25519"))){
-const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema167.properties.algorithms.items.enum},message:"must be equal to one of the allowed values",schema:schema167.properties.algorithms.items.enum,parentSchema:schema167.properties.algorithms.items,data:data5};
+const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema172.properties.algorithms.items.enum},message:"must be equal to one of the allowed values",schema:schema172.properties.algorithms.items.enum,parentSchema:schema172.properties.algorithms.items,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8710,7 +9032,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema167.properties.algorithms.type,parentSchema:schema167.properties.algorithms,data:data4};
+const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema172.properties.algorithms.type,parentSchema:schema172.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8798,7 +9120,7 @@ for(let i2=0; i2<len2; i2++){
 let data9 = data8[i2];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.requires.items,data:data9};
+const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8809,7 +9131,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.requires.items.type,parentSchema:schema167.properties.requires.items,data:data9};
+const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.requires.items.type,parentSchema:schema172.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8821,7 +9143,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema167.properties.requires.type,parentSchema:schema167.properties.requires,data:data8};
+const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema172.properties.requires.type,parentSchema:schema172.properties.requires,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8834,7 +9156,7 @@ if(data.type !== undefined){
 let data10 = data.type;
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema167.properties.type,data:data10};
+const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8845,7 +9167,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema167.properties.type.type,parentSchema:schema167.properties.type,data:data10};
+const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.type.type,parentSchema:schema172.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8857,7 +9179,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.type,parentSchema:schema167,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema172.type,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8866,13 +9188,13 @@ vErrors.push(err25);
 }
 errors++;
 }
-validate110.errors = vErrors;
+validate112.errors = vErrors;
 return errors === 0;
 }
 
-const schema170 = {"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]};
+const schema175 = {"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]};
 
-function validate112(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -8880,7 +9202,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.scopes === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema170.anyOf[0].required,parentSchema:schema170.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema175.anyOf[0].required,parentSchema:schema175.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8896,7 +9218,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.principals === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},message:"must have required property '"+"principals"+"'",schema:schema170.anyOf[1].required,parentSchema:schema170.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},message:"must have required property '"+"principals"+"'",schema:schema175.anyOf[1].required,parentSchema:schema175.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8910,7 +9232,7 @@ var _valid0 = _errs3 === errors;
 valid0 = valid0 || _valid0;
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema170.anyOf,parentSchema:schema170,data};
+const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema175.anyOf,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8933,7 +9255,7 @@ vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "scopes")) || (key0 === "principals"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema170,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8946,7 +9268,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data0 = data.upstreams;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data0};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8957,7 +9279,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data0};
+const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8969,7 +9291,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data0};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8983,7 +9305,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data1};
+const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8994,7 +9316,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data1};
+const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9009,7 +9331,7 @@ errors++;
 if(data.tools !== undefined){
 let data2 = data.tools;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9020,7 +9342,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data2};
+const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9032,7 +9354,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data2};
+const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9046,7 +9368,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data3};
+const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9057,7 +9379,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data3};
+const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9072,7 +9394,7 @@ errors++;
 if(data.prompts !== undefined){
 let data4 = data.prompts;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data4};
+const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9083,7 +9405,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data4};
+const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9095,7 +9417,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data4};
+const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9109,7 +9431,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data5};
+const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9120,7 +9442,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data5};
+const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9135,7 +9457,7 @@ errors++;
 if(data.resources !== undefined){
 let data6 = data.resources;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data6};
+const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9146,7 +9468,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data6};
+const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9158,7 +9480,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data6};
+const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9172,7 +9494,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data7};
+const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9183,7 +9505,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data7};
+const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9199,7 +9521,7 @@ if(data.scopes !== undefined){
 let data8 = data.scopes;
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema170.properties.scopes,data:data8};
+const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema175.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9212,8 +9534,8 @@ const len4 = data8.length;
 for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
-if(!pattern79.test(data9)){
-const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema165,data:data9};
+if(!pattern81.test(data9)){
+const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema170,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9224,7 +9546,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema165.type,parentSchema:schema165,data:data9};
+const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema170.type,parentSchema:schema170,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -9236,7 +9558,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema170.properties.scopes.type,parentSchema:schema170.properties.scopes,data:data8};
+const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema175.properties.scopes.type,parentSchema:schema175.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -9249,7 +9571,7 @@ errors++;
 if(data.principals !== undefined){
 let data10 = data.principals;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data10};
+const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -9260,7 +9582,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data10};
+const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -9272,7 +9594,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data10};
+const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -9286,7 +9608,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data11};
+const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -9297,7 +9619,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data11};
+const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -9311,7 +9633,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema170.type,parentSchema:schema170,data};
+const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema175.type,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -9320,13 +9642,13 @@ vErrors.push(err33);
 }
 errors++;
 }
-validate112.errors = vErrors;
+validate114.errors = vErrors;
 return errors === 0;
 }
 
-const pattern83 = new RegExp("^https?://[^\\s#?]+$", "u");
+const pattern85 = new RegExp("^https?://[^\\s#?]+$", "u");
 
-function validate107(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate109(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -9334,7 +9656,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keys === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},message:"must have required property '"+"keys"+"'",schema:schema163.anyOf[0].required,parentSchema:schema163.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},message:"must have required property '"+"keys"+"'",schema:schema168.anyOf[0].required,parentSchema:schema168.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9350,7 +9672,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keysFile === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},message:"must have required property '"+"keysFile"+"'",schema:schema163.anyOf[1].required,parentSchema:schema163.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},message:"must have required property '"+"keysFile"+"'",schema:schema168.anyOf[1].required,parentSchema:schema168.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9366,7 +9688,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.jwt === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},message:"must have required property '"+"jwt"+"'",schema:schema163.anyOf[2].required,parentSchema:schema163.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},message:"must have required property '"+"jwt"+"'",schema:schema168.anyOf[2].required,parentSchema:schema168.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9381,7 +9703,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema163.anyOf,parentSchema:schema163,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema168.anyOf,parentSchema:schema168,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9413,7 +9735,7 @@ data.rules = [];
 }
 for(const key0 in data){
 if(!((((((((key0 === "keys") || (key0 === "keysFile")) || (key0 === "keyHeader")) || (key0 === "jwt")) || (key0 === "resource")) || (key0 === "listeners")) || (key0 === "except")) || (key0 === "rules"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema163,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema168,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9427,7 +9749,7 @@ if(data.keys !== undefined){
 let data0 = data.keys;
 if(Array.isArray(data0)){
 if(data0.length > 1000){
-const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items",schema:1000,parentSchema:schema163.properties.keys,data:data0};
+const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items",schema:1000,parentSchema:schema168.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9438,14 +9760,14 @@ errors++;
 }
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate108(data0[i0], {instancePath:instancePath+"/keys/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate108.errors : vErrors.concat(validate108.errors);
+if(!(validate110(data0[i0], {instancePath:instancePath+"/keys/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate110.errors : vErrors.concat(validate110.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.keys.type,parentSchema:schema163.properties.keys,data:data0};
+const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.keys.type,parentSchema:schema168.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9459,7 +9781,7 @@ if(data.keysFile !== undefined){
 let data2 = data.keysFile;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema163.properties.keysFile,data:data2};
+const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema168.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9470,7 +9792,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema163.properties.keysFile.type,parentSchema:schema163.properties.keysFile,data:data2};
+const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema168.properties.keysFile.type,parentSchema:schema168.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9507,7 +9829,7 @@ if(data.jwt !== undefined){
 let data4 = data.jwt;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema163.properties.jwt,data:data4};
+const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema168.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9518,14 +9840,14 @@ errors++;
 }
 const len1 = data4.length;
 for(let i1=0; i1<len1; i1++){
-if(!(validate110(data4[i1], {instancePath:instancePath+"/jwt/" + i1,parentData:data4,parentDataProperty:i1,rootData}))){
-vErrors = vErrors === null ? validate110.errors : vErrors.concat(validate110.errors);
+if(!(validate112(data4[i1], {instancePath:instancePath+"/jwt/" + i1,parentData:data4,parentDataProperty:i1,rootData}))){
+vErrors = vErrors === null ? validate112.errors : vErrors.concat(validate112.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.jwt.type,parentSchema:schema163.properties.jwt,data:data4};
+const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.jwt.type,parentSchema:schema168.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9538,8 +9860,8 @@ errors++;
 if(data.resource !== undefined){
 let data6 = data.resource;
 if(typeof data6 === "string"){
-if(!pattern83.test(data6)){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},message:"must match pattern \""+"^https?://[^\\s#?]+$"+"\"",schema:"^https?://[^\\s#?]+$",parentSchema:schema163.properties.resource,data:data6};
+if(!pattern85.test(data6)){
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},message:"must match pattern \""+"^https?://[^\\s#?]+$"+"\"",schema:"^https?://[^\\s#?]+$",parentSchema:schema168.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9550,7 +9872,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema163.properties.resource.type,parentSchema:schema163.properties.resource,data:data6};
+const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema168.properties.resource.type,parentSchema:schema168.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9564,7 +9886,7 @@ if(data.listeners !== undefined){
 let data7 = data.listeners;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema163.properties.listeners,data:data7};
+const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema168.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9577,7 +9899,7 @@ const len2 = data7.length;
 for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 !== "string"){
-const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema163.properties.listeners.items.type,parentSchema:schema163.properties.listeners.items,data:data8};
+const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema168.properties.listeners.items.type,parentSchema:schema168.properties.listeners.items,data:data8};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9589,7 +9911,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.listeners.type,parentSchema:schema163.properties.listeners,data:data7};
+const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.listeners.type,parentSchema:schema168.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9606,7 +9928,7 @@ for(let i3=0; i3<len3; i3++){
 let data10 = data9[i3];
 if(typeof data10 === "string"){
 if(!pattern4.test(data10)){
-const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema163.properties.except.items,data:data10};
+const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema168.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9617,7 +9939,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema163.properties.except.items.type,parentSchema:schema163.properties.except.items,data:data10};
+const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema168.properties.except.items.type,parentSchema:schema168.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9629,7 +9951,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.except.type,parentSchema:schema163.properties.except,data:data9};
+const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.except.type,parentSchema:schema168.properties.except,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9642,14 +9964,14 @@ let data11 = data.rules;
 if(Array.isArray(data11)){
 const len4 = data11.length;
 for(let i4=0; i4<len4; i4++){
-if(!(validate112(data11[i4], {instancePath:instancePath+"/rules/" + i4,parentData:data11,parentDataProperty:i4,rootData}))){
-vErrors = vErrors === null ? validate112.errors : vErrors.concat(validate112.errors);
+if(!(validate114(data11[i4], {instancePath:instancePath+"/rules/" + i4,parentData:data11,parentDataProperty:i4,rootData}))){
+vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema163.properties.rules.type,parentSchema:schema163.properties.rules,data:data11};
+const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.rules.type,parentSchema:schema168.properties.rules,data:data11};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9660,7 +9982,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema163.type,parentSchema:schema163,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema168.type,parentSchema:schema168,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9669,14 +9991,14 @@ vErrors.push(err22);
 }
 errors++;
 }
-validate107.errors = vErrors;
+validate109.errors = vErrors;
 return errors === 0;
 }
 
-const schema177 = {"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]};
-const schema179 = {"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]};
+const schema182 = {"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]};
+const schema184 = {"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]};
 
-function validate116(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate118(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -9684,7 +10006,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perMinute === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},message:"must have required property '"+"perMinute"+"'",schema:schema179.anyOf[0].required,parentSchema:schema179.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},message:"must have required property '"+"perMinute"+"'",schema:schema184.anyOf[0].required,parentSchema:schema184.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9700,7 +10022,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perDay === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},message:"must have required property '"+"perDay"+"'",schema:schema179.anyOf[1].required,parentSchema:schema179.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},message:"must have required property '"+"perDay"+"'",schema:schema184.anyOf[1].required,parentSchema:schema184.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9716,7 +10038,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.inFlight === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},message:"must have required property '"+"inFlight"+"'",schema:schema179.anyOf[2].required,parentSchema:schema179.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},message:"must have required property '"+"inFlight"+"'",schema:schema184.anyOf[2].required,parentSchema:schema184.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9731,7 +10053,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema179.anyOf,parentSchema:schema179,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema184.anyOf,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9757,7 +10079,7 @@ data.per = ["principal"];
 }
 for(const key0 in data){
 if(!(((((((key0 === "per") || (key0 === "principals")) || (key0 === "tools")) || (key0 === "upstreams")) || (key0 === "perMinute")) || (key0 === "perDay")) || (key0 === "inFlight"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema179,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9773,7 +10095,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((data1 === "principal") || (data1 === "session")) || (data1 === "tool")) || (data1 === "upstream"))){
-const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema179.properties.per.items.enum},message:"must be equal to one of the allowed values",schema:schema179.properties.per.items.enum,parentSchema:schema179.properties.per.items,data:data1};
+const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema184.properties.per.items.enum},message:"must be equal to one of the allowed values",schema:schema184.properties.per.items.enum,parentSchema:schema184.properties.per.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9785,7 +10107,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema179.properties.per.type,parentSchema:schema179.properties.per,data:data0};
+const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema184.properties.per.type,parentSchema:schema184.properties.per,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9797,7 +10119,7 @@ errors++;
 if(data.principals !== undefined){
 let data2 = data.principals;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data2};
+const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9808,7 +10130,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data2};
+const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9820,7 +10142,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data2};
+const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9834,7 +10156,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data3};
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9845,7 +10167,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data3};
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9860,7 +10182,7 @@ errors++;
 if(data.tools !== undefined){
 let data4 = data.tools;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data4};
+const err12 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9871,7 +10193,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data4};
+const err13 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9883,7 +10205,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data4};
+const err14 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9897,7 +10219,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/tools/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data5};
+const err15 = {instancePath:instancePath+"/tools/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9908,7 +10230,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/tools/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data5};
+const err16 = {instancePath:instancePath+"/tools/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9923,7 +10245,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data6 = data.upstreams;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err17 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema156.type},message:"must be string,array",schema:schema156.type,parentSchema:schema156,data:data6};
+const err17 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9934,7 +10256,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156,data:data6};
+const err18 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9946,7 +10268,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err19 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema156,data:data6};
+const err19 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9960,7 +10282,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/upstreams/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema156.items,data:data7};
+const err20 = {instancePath:instancePath+"/upstreams/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9971,7 +10293,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/upstreams/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema156.items.type,parentSchema:schema156.items,data:data7};
+const err21 = {instancePath:instancePath+"/upstreams/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9986,7 +10308,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data8 = data.perMinute;
 if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-const err22 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema179.properties.perMinute.type,parentSchema:schema179.properties.perMinute,data:data8};
+const err22 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema184.properties.perMinute.type,parentSchema:schema184.properties.perMinute,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9997,7 +10319,7 @@ errors++;
 }
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 > 100000 || isNaN(data8)){
-const err23 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema179.properties.perMinute,data:data8};
+const err23 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema184.properties.perMinute,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -10007,7 +10329,7 @@ vErrors.push(err23);
 errors++;
 }
 if(data8 < 1 || isNaN(data8)){
-const err24 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema179.properties.perMinute,data:data8};
+const err24 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema184.properties.perMinute,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -10021,7 +10343,7 @@ errors++;
 if(data.perDay !== undefined){
 let data9 = data.perDay;
 if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
-const err25 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema179.properties.perDay.type,parentSchema:schema179.properties.perDay,data:data9};
+const err25 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema184.properties.perDay.type,parentSchema:schema184.properties.perDay,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -10032,7 +10354,7 @@ errors++;
 }
 if((typeof data9 == "number") && (isFinite(data9))){
 if(data9 < 1 || isNaN(data9)){
-const err26 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema179.properties.perDay,data:data9};
+const err26 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema184.properties.perDay,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -10046,7 +10368,7 @@ errors++;
 if(data.inFlight !== undefined){
 let data10 = data.inFlight;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-const err27 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema179.properties.inFlight.type,parentSchema:schema179.properties.inFlight,data:data10};
+const err27 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema184.properties.inFlight.type,parentSchema:schema184.properties.inFlight,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -10057,7 +10379,7 @@ errors++;
 }
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 > 100000 || isNaN(data10)){
-const err28 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema179.properties.inFlight,data:data10};
+const err28 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema184.properties.inFlight,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -10067,7 +10389,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data10 < 1 || isNaN(data10)){
-const err29 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema179.properties.inFlight,data:data10};
+const err29 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema184.properties.inFlight,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -10080,7 +10402,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema179.type,parentSchema:schema179,data};
+const err30 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema184.type,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -10089,12 +10411,12 @@ vErrors.push(err30);
 }
 errors++;
 }
-validate116.errors = vErrors;
+validate118.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate115(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate117(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -10102,7 +10424,7 @@ if(data.state === undefined){
 data.state = ".gateway";
 }
 if(data.rules === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},message:"must have required property '"+"rules"+"'",schema:schema177.required,parentSchema:schema177,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},message:"must have required property '"+"rules"+"'",schema:schema182.required,parentSchema:schema182,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10113,7 +10435,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "rules") || (key0 === "state"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema177,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema182,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10152,7 +10474,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema177.properties.rules.propertyNames,parentSchema:schema177.properties.rules,data:data0};
+const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema182.properties.rules.propertyNames,parentSchema:schema182.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10163,14 +10485,14 @@ errors++;
 }
 }
 for(const key2 in data0){
-if(!(validate116(data0[key2], {instancePath:instancePath+"/rules/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data0,parentDataProperty:key2,rootData}))){
-vErrors = vErrors === null ? validate116.errors : vErrors.concat(validate116.errors);
+if(!(validate118(data0[key2], {instancePath:instancePath+"/rules/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data0,parentDataProperty:key2,rootData}))){
+vErrors = vErrors === null ? validate118.errors : vErrors.concat(validate118.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema177.properties.rules.type,parentSchema:schema177.properties.rules,data:data0};
+const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema182.properties.rules.type,parentSchema:schema182.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10183,7 +10505,7 @@ errors++;
 let data2 = data.state;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema177.properties.state,data:data2};
+const err6 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema182.properties.state,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10194,7 +10516,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema177.properties.state.type,parentSchema:schema177.properties.state,data:data2};
+const err7 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema182.properties.state.type,parentSchema:schema182.properties.state,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10205,7 +10527,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema177.type,parentSchema:schema177,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema182.type,parentSchema:schema182,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10214,13 +10536,13 @@ vErrors.push(err8);
 }
 errors++;
 }
-validate115.errors = vErrors;
+validate117.errors = vErrors;
 return errors === 0;
 }
 
-const schema184 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
+const schema189 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
 
-function validate119(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate121(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -10231,7 +10553,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema184.required,parentSchema:schema184,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema189.required,parentSchema:schema189,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10242,7 +10564,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema184,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema189,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10256,7 +10578,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema184.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema189.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10267,7 +10589,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema184.properties.use.type,parentSchema:schema184.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.use.type,parentSchema:schema189.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10279,7 +10601,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema184.properties.options.type,parentSchema:schema184.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema189.properties.options.type,parentSchema:schema189.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10301,7 +10623,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema184.type,parentSchema:schema184,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema189.type,parentSchema:schema189,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10310,11 +10632,12 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate119.errors = vErrors;
+validate121.errors = vErrors;
 return errors === 0;
 }
 
-const pattern74 = new RegExp("^(/[^\\s?#/]+)*$", "u");
+const pattern72 = new RegExp("^/[^?#\\s]*$", "u");
+const pattern76 = new RegExp("^(/[^\\s?#/]+)*$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -11027,14 +11350,27 @@ vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.error
 errors = vErrors.length;
 }
 }
-if(data.profiles !== undefined){
-let data26 = data.profiles;
-if(data26 && typeof data26 == "object" && !Array.isArray(data26)){
-for(const key10 in data26){
-const _errs75 = errors;
-if(typeof key10 === "string"){
-if(!pattern3.test(key10)){
-const err51 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key10,propertyName:key10};
+if(data.audit !== undefined){
+if(!(validate86(data.audit, {instancePath:instancePath+"/audit",parentData:data,parentDataProperty:"audit",rootData}))){
+vErrors = vErrors === null ? validate86.errors : vErrors.concat(validate86.errors);
+errors = vErrors.length;
+}
+}
+if(data.metrics !== undefined){
+let data27 = data.metrics;
+if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
+if(data27.path === undefined){
+data27.path = "/metrics";
+}
+if(data27.tools === undefined){
+data27.tools = 100;
+}
+if(data27.buckets === undefined){
+data27.buckets = [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60];
+}
+for(const key10 in data27){
+if(!((((key10 === "path") || (key10 === "listeners")) || (key10 === "tools")) || (key10 === "buckets"))){
+const err51 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties",schema:false,parentSchema:schema146,data:data27};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -11044,8 +11380,10 @@ vErrors.push(err51);
 errors++;
 }
 }
-else {
-const err52 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key10,propertyName:key10};
+let data28 = data27.path;
+if(typeof data28 === "string"){
+if(!pattern72.test(data28)){
+const err52 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^?#\\s]*$"},message:"must match pattern \""+"^/[^?#\\s]*$"+"\"",schema:"^/[^?#\\s]*$",parentSchema:schema146.properties.path,data:data28};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -11054,9 +11392,9 @@ vErrors.push(err52);
 }
 errors++;
 }
-var valid20 = _errs75 === errors;
-if(!valid20){
-const err53 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/propertyNames",keyword:"propertyNames",params:{propertyName: key10},message:"property name must be valid",schema:schema11.properties.profiles.propertyNames,parentSchema:schema11.properties.profiles,data:data26};
+}
+else {
+const err53 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema146.properties.path.type,parentSchema:schema146.properties.path,data:data28};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -11065,16 +11403,11 @@ vErrors.push(err53);
 }
 errors++;
 }
-}
-for(const key11 in data26){
-if(!(validate86(data26[key11], {instancePath:instancePath+"/profiles/" + key11.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data26,parentDataProperty:key11,rootData}))){
-vErrors = vErrors === null ? validate86.errors : vErrors.concat(validate86.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err54 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.profiles.type,parentSchema:schema11.properties.profiles,data:data26};
+if(data27.listeners !== undefined){
+let data29 = data27.listeners;
+if(Array.isArray(data29)){
+if(data29.length < 1){
+const err54 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema146.properties.listeners,data:data29};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -11083,16 +11416,11 @@ vErrors.push(err54);
 }
 errors++;
 }
-}
-if(data.rest !== undefined){
-let data28 = data.rest;
-if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
-if(data28.path === undefined){
-data28.path = "";
-}
-for(const key12 in data28){
-if(!((key12 === "path") || (key12 === "listeners"))){
-const err55 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key12},message:"must NOT have additional properties",schema:false,parentSchema:schema150,data:data28};
+const len1 = data29.length;
+for(let i1=0; i1<len1; i1++){
+let data30 = data29[i1];
+if(typeof data30 !== "string"){
+const err55 = {instancePath:instancePath+"/metrics/listeners/" + i1,schemaPath:"#/$defs/MetricsConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema146.properties.listeners.items.type,parentSchema:schema146.properties.listeners.items,data:data30};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -11102,10 +11430,9 @@ vErrors.push(err55);
 errors++;
 }
 }
-let data29 = data28.path;
-if(typeof data29 === "string"){
-if(!pattern74.test(data29)){
-const err56 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},message:"must match pattern \""+"^(/[^\\s?#/]+)*$"+"\"",schema:"^(/[^\\s?#/]+)*$",parentSchema:schema150.properties.path,data:data29};
+}
+else {
+const err56 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema146.properties.listeners.type,parentSchema:schema146.properties.listeners,data:data29};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -11115,8 +11442,9 @@ vErrors.push(err56);
 errors++;
 }
 }
-else {
-const err57 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.path.type,parentSchema:schema150.properties.path,data:data29};
+let data31 = data27.tools;
+if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
+const err57 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema146.properties.tools.type,parentSchema:schema146.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -11125,11 +11453,9 @@ vErrors.push(err57);
 }
 errors++;
 }
-if(data28.listeners !== undefined){
-let data30 = data28.listeners;
-if(Array.isArray(data30)){
-if(data30.length < 1){
-const err58 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema150.properties.listeners,data:data30};
+if((typeof data31 == "number") && (isFinite(data31))){
+if(data31 > 10000 || isNaN(data31)){
+const err58 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema146.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -11138,11 +11464,8 @@ vErrors.push(err58);
 }
 errors++;
 }
-const len1 = data30.length;
-for(let i1=0; i1<len1; i1++){
-let data31 = data30[i1];
-if(typeof data31 !== "string"){
-const err59 = {instancePath:instancePath+"/rest/listeners/" + i1,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema150.properties.listeners.items.type,parentSchema:schema150.properties.listeners.items,data:data31};
+if(data31 < 0 || isNaN(data31)){
+const err59 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema146.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -11152,9 +11475,10 @@ vErrors.push(err59);
 errors++;
 }
 }
-}
-else {
-const err60 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema150.properties.listeners.type,parentSchema:schema150.properties.listeners,data:data30};
+let data32 = data27.buckets;
+if(Array.isArray(data32)){
+if(data32.length > 50){
+const err60 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/maxItems",keyword:"maxItems",params:{limit: 50},message:"must NOT have more than 50 items",schema:50,parentSchema:schema146.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -11163,10 +11487,8 @@ vErrors.push(err60);
 }
 errors++;
 }
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema150.type,parentSchema:schema150,data:data28};
+if(data32.length < 1){
+const err61 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema146.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -11175,10 +11497,12 @@ vErrors.push(err61);
 }
 errors++;
 }
-}
-let data32 = data.cache;
-if((!(data32 && typeof data32 == "object" && !Array.isArray(data32))) && (typeof data32 !== "boolean")){
-const err62 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data32};
+const len2 = data32.length;
+for(let i2=0; i2<len2; i2++){
+let data33 = data32[i2];
+if((typeof data33 == "number") && (isFinite(data33))){
+if(data33 <= 0 || isNaN(data33)){
+const err62 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema146.properties.buckets.items,data:data33};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -11187,11 +11511,9 @@ vErrors.push(err62);
 }
 errors++;
 }
-const _errs92 = errors;
-let valid27 = true;
-const _errs93 = errors;
-if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
-const err63 = {};
+}
+else {
+const err63 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema146.properties.buckets.items.type,parentSchema:schema146.properties.buckets.items,data:data33};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -11200,31 +11522,10 @@ vErrors.push(err63);
 }
 errors++;
 }
-var _valid1 = _errs93 === errors;
-errors = _errs92;
-if(vErrors !== null){
-if(_errs92){
-vErrors.length = _errs92;
+}
 }
 else {
-vErrors = null;
-}
-}
-let ifClause1;
-if(_valid1){
-const _errs95 = errors;
-if(!(validate92(data32, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate92.errors : vErrors.concat(validate92.errors);
-errors = vErrors.length;
-}
-var _valid1 = _errs95 === errors;
-valid27 = _valid1;
-ifClause1 = "then";
-}
-else {
-const _errs96 = errors;
-if(false !== data32){
-const err64 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data32};
+const err64 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema146.properties.buckets.type,parentSchema:schema146.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -11233,12 +11534,9 @@ vErrors.push(err64);
 }
 errors++;
 }
-var _valid1 = _errs96 === errors;
-valid27 = _valid1;
-ifClause1 = "else";
 }
-if(!valid27){
-const err65 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data32};
+else {
+const err65 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema146.type,parentSchema:schema146,data:data27};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -11247,19 +11545,15 @@ vErrors.push(err65);
 }
 errors++;
 }
-if(data.routes !== undefined){
-let data33 = data.routes;
-if(Array.isArray(data33)){
-const len2 = data33.length;
-for(let i2=0; i2<len2; i2++){
-if(!(validate98(data33[i2], {instancePath:instancePath+"/routes/" + i2,parentData:data33,parentDataProperty:i2,rootData}))){
-vErrors = vErrors === null ? validate98.errors : vErrors.concat(validate98.errors);
-errors = vErrors.length;
 }
-}
-}
-else {
-const err66 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data33};
+if(data.profiles !== undefined){
+let data34 = data.profiles;
+if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
+for(const key11 in data34){
+const _errs92 = errors;
+if(typeof key11 === "string"){
+if(!pattern3.test(key11)){
+const err66 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -11269,31 +11563,8 @@ vErrors.push(err66);
 errors++;
 }
 }
-if(data.filters !== undefined){
-if(!(validate102(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
-vErrors = vErrors === null ? validate102.errors : vErrors.concat(validate102.errors);
-errors = vErrors.length;
-}
-}
-if(data.auth !== undefined){
-if(!(validate107(data.auth, {instancePath:instancePath+"/auth",parentData:data,parentDataProperty:"auth",rootData}))){
-vErrors = vErrors === null ? validate107.errors : vErrors.concat(validate107.errors);
-errors = vErrors.length;
-}
-}
-if(data.rateLimit !== undefined){
-if(!(validate115(data.rateLimit, {instancePath:instancePath+"/rateLimit",parentData:data,parentDataProperty:"rateLimit",rootData}))){
-vErrors = vErrors === null ? validate115.errors : vErrors.concat(validate115.errors);
-errors = vErrors.length;
-}
-}
-let data38 = data.plugins;
-if(data38 && typeof data38 == "object" && !Array.isArray(data38)){
-for(const key13 in data38){
-const _errs105 = errors;
-if(typeof key13 === "string"){
-if(!pattern3.test(key13)){
-const err67 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key13,propertyName:key13};
+else {
+const err67 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -11302,9 +11573,9 @@ vErrors.push(err67);
 }
 errors++;
 }
-}
-else {
-const err68 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key13,propertyName:key13};
+var valid26 = _errs92 === errors;
+if(!valid26){
+const err68 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/propertyNames",keyword:"propertyNames",params:{propertyName: key11},message:"property name must be valid",schema:schema11.properties.profiles.propertyNames,parentSchema:schema11.properties.profiles,data:data34};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -11313,9 +11584,16 @@ vErrors.push(err68);
 }
 errors++;
 }
-var valid30 = _errs105 === errors;
-if(!valid30){
-const err69 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key13},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data38};
+}
+for(const key12 in data34){
+if(!(validate88(data34[key12], {instancePath:instancePath+"/profiles/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data34,parentDataProperty:key12,rootData}))){
+vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err69 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.profiles.type,parentSchema:schema11.properties.profiles,data:data34};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -11325,15 +11603,15 @@ vErrors.push(err69);
 errors++;
 }
 }
-for(const key14 in data38){
-if(!(validate119(data38[key14], {instancePath:instancePath+"/plugins/" + key14.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data38,parentDataProperty:key14,rootData}))){
-vErrors = vErrors === null ? validate119.errors : vErrors.concat(validate119.errors);
-errors = vErrors.length;
+if(data.rest !== undefined){
+let data36 = data.rest;
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+if(data36.path === undefined){
+data36.path = "";
 }
-}
-}
-else {
-const err70 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data38};
+for(const key13 in data36){
+if(!((key13 === "path") || (key13 === "listeners"))){
+const err70 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties",schema:false,parentSchema:schema155,data:data36};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -11343,13 +11621,254 @@ vErrors.push(err70);
 errors++;
 }
 }
-else {
-const err71 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
+let data37 = data36.path;
+if(typeof data37 === "string"){
+if(!pattern76.test(data37)){
+const err71 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},message:"must match pattern \""+"^(/[^\\s?#/]+)*$"+"\"",schema:"^(/[^\\s?#/]+)*$",parentSchema:schema155.properties.path,data:data37};
 if(vErrors === null){
 vErrors = [err71];
 }
 else {
 vErrors.push(err71);
+}
+errors++;
+}
+}
+else {
+const err72 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema155.properties.path.type,parentSchema:schema155.properties.path,data:data37};
+if(vErrors === null){
+vErrors = [err72];
+}
+else {
+vErrors.push(err72);
+}
+errors++;
+}
+if(data36.listeners !== undefined){
+let data38 = data36.listeners;
+if(Array.isArray(data38)){
+if(data38.length < 1){
+const err73 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema155.properties.listeners,data:data38};
+if(vErrors === null){
+vErrors = [err73];
+}
+else {
+vErrors.push(err73);
+}
+errors++;
+}
+const len3 = data38.length;
+for(let i3=0; i3<len3; i3++){
+let data39 = data38[i3];
+if(typeof data39 !== "string"){
+const err74 = {instancePath:instancePath+"/rest/listeners/" + i3,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema155.properties.listeners.items.type,parentSchema:schema155.properties.listeners.items,data:data39};
+if(vErrors === null){
+vErrors = [err74];
+}
+else {
+vErrors.push(err74);
+}
+errors++;
+}
+}
+}
+else {
+const err75 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema155.properties.listeners.type,parentSchema:schema155.properties.listeners,data:data38};
+if(vErrors === null){
+vErrors = [err75];
+}
+else {
+vErrors.push(err75);
+}
+errors++;
+}
+}
+}
+else {
+const err76 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema155.type,parentSchema:schema155,data:data36};
+if(vErrors === null){
+vErrors = [err76];
+}
+else {
+vErrors.push(err76);
+}
+errors++;
+}
+}
+let data40 = data.cache;
+if((!(data40 && typeof data40 == "object" && !Array.isArray(data40))) && (typeof data40 !== "boolean")){
+const err77 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data40};
+if(vErrors === null){
+vErrors = [err77];
+}
+else {
+vErrors.push(err77);
+}
+errors++;
+}
+const _errs109 = errors;
+let valid33 = true;
+const _errs110 = errors;
+if(!(data40 && typeof data40 == "object" && !Array.isArray(data40))){
+const err78 = {};
+if(vErrors === null){
+vErrors = [err78];
+}
+else {
+vErrors.push(err78);
+}
+errors++;
+}
+var _valid1 = _errs110 === errors;
+errors = _errs109;
+if(vErrors !== null){
+if(_errs109){
+vErrors.length = _errs109;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause1;
+if(_valid1){
+const _errs112 = errors;
+if(!(validate94(data40, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
+errors = vErrors.length;
+}
+var _valid1 = _errs112 === errors;
+valid33 = _valid1;
+ifClause1 = "then";
+}
+else {
+const _errs113 = errors;
+if(false !== data40){
+const err79 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data40};
+if(vErrors === null){
+vErrors = [err79];
+}
+else {
+vErrors.push(err79);
+}
+errors++;
+}
+var _valid1 = _errs113 === errors;
+valid33 = _valid1;
+ifClause1 = "else";
+}
+if(!valid33){
+const err80 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data40};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+if(data.routes !== undefined){
+let data41 = data.routes;
+if(Array.isArray(data41)){
+const len4 = data41.length;
+for(let i4=0; i4<len4; i4++){
+if(!(validate100(data41[i4], {instancePath:instancePath+"/routes/" + i4,parentData:data41,parentDataProperty:i4,rootData}))){
+vErrors = vErrors === null ? validate100.errors : vErrors.concat(validate100.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err81 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data41};
+if(vErrors === null){
+vErrors = [err81];
+}
+else {
+vErrors.push(err81);
+}
+errors++;
+}
+}
+if(data.filters !== undefined){
+if(!(validate104(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
+vErrors = vErrors === null ? validate104.errors : vErrors.concat(validate104.errors);
+errors = vErrors.length;
+}
+}
+if(data.auth !== undefined){
+if(!(validate109(data.auth, {instancePath:instancePath+"/auth",parentData:data,parentDataProperty:"auth",rootData}))){
+vErrors = vErrors === null ? validate109.errors : vErrors.concat(validate109.errors);
+errors = vErrors.length;
+}
+}
+if(data.rateLimit !== undefined){
+if(!(validate117(data.rateLimit, {instancePath:instancePath+"/rateLimit",parentData:data,parentDataProperty:"rateLimit",rootData}))){
+vErrors = vErrors === null ? validate117.errors : vErrors.concat(validate117.errors);
+errors = vErrors.length;
+}
+}
+let data46 = data.plugins;
+if(data46 && typeof data46 == "object" && !Array.isArray(data46)){
+for(const key14 in data46){
+const _errs122 = errors;
+if(typeof key14 === "string"){
+if(!pattern3.test(key14)){
+const err82 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key14,propertyName:key14};
+if(vErrors === null){
+vErrors = [err82];
+}
+else {
+vErrors.push(err82);
+}
+errors++;
+}
+}
+else {
+const err83 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key14,propertyName:key14};
+if(vErrors === null){
+vErrors = [err83];
+}
+else {
+vErrors.push(err83);
+}
+errors++;
+}
+var valid36 = _errs122 === errors;
+if(!valid36){
+const err84 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key14},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data46};
+if(vErrors === null){
+vErrors = [err84];
+}
+else {
+vErrors.push(err84);
+}
+errors++;
+}
+}
+for(const key15 in data46){
+if(!(validate121(data46[key15], {instancePath:instancePath+"/plugins/" + key15.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data46,parentDataProperty:key15,rootData}))){
+vErrors = vErrors === null ? validate121.errors : vErrors.concat(validate121.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err85 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data46};
+if(vErrors === null){
+vErrors = [err85];
+}
+else {
+vErrors.push(err85);
+}
+errors++;
+}
+}
+else {
+const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
+if(vErrors === null){
+vErrors = [err86];
+}
+else {
+vErrors.push(err86);
 }
 errors++;
 }

@@ -31,8 +31,10 @@ export class RoadExchange implements Exchange {
   readonly principal: Principal
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
+  readonly bytes: number
   readonly startedAt: number
   readonly slots: unknown[] = []
+  decidedBy: string | undefined = undefined
   params: JsonObject | undefined
   route: Route | undefined = undefined
   answer: Answer | undefined = undefined
@@ -53,6 +55,7 @@ export class RoadExchange implements Exchange {
     this.method = inbound.method
     this.params = inbound.params
     this.headers = inbound.headers ?? NO_HEADERS
+    this.bytes = inbound.bytes ?? 0
     this.startedAt = now
     this.#inbound = inbound
     this.#carrier = carrier

@@ -22,6 +22,7 @@ import type {
 } from './ports.ts'
 import { ANONYMOUS } from './principal.ts'
 import { RoadSession } from './session.ts'
+import { statusOf } from './status.ts'
 
 type Found = ReturnType<HookTaps['authenticate']>
 
@@ -34,6 +35,8 @@ export class RoadGate implements Gate {
   #graph: Graph
   #isOpen = true
   readonly #sessions = new Set<Session>()
+  #running = 0
+  #conversations = 0
 
   constructor(graph: Graph, info: { name: string; version: string }) {
     this.#graph = graph
@@ -62,11 +65,17 @@ export class RoadGate implements Gate {
 
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const find = this.#graph.hooks.runner('authenticate', credentials.listener)
-    return find === undefined ? ANONYMOUS : this.#identify(find(credentials))
+    return find === undefined ? ANONYMOUS : this.#identify(find(credentials), credentials)
   }
 
   /** Who cannot be identified because a plugin failed does not come in. */
-  async #identify(found: Found): Promise<Principal | Refusal> {
+  async #identify(found: Found, credentials: Credentials): Promise<Principal | Refusal> {
+    const caller = await this.#found(found)
+    if ('status' in caller) this.#graph.hooks.runner('refused')?.(caller, credentials)
+    return caller
+  }
+
+  async #found(found: Found): Promise<Principal | Refusal> {
     try {
       return (await found) ?? ANONYMOUS
     } catch (thrown) {
@@ -86,11 +95,13 @@ export class RoadGate implements Gate {
     if (!this.#isOpen) throw gatewayError('GW_STOPPING')
     const session = new RoadSession(init)
     await this.#graph.hooks.runner('session')?.(session)
+    this.#conversations++
     return session
   }
 
   closeSession(session: Session, reason: string): void {
     this.#sessions.delete(session)
+    this.#conversations--
     if (session.client.era === 'legacy') this.#graph.lane.forget(session)
     this.#graph.tasks.sessionEnded(session)
     // What a server keeps for the session, it keeps for its tasks.
@@ -109,12 +120,14 @@ export class RoadGate implements Gate {
 
   async #travel(exchange: RoadExchange, graph: Graph): Promise<Answer> {
     graph.running++
+    this.#running++
     try {
       const answer = await travel(exchange, graph)
       if (exchange.method === 'initialize' && 'result' in answer) this.#introduce(exchange.session)
       return answer
     } finally {
       graph.running--
+      this.#running--
     }
   }
 
@@ -141,6 +154,11 @@ export class RoadGate implements Gate {
     const someReady = nodes.length === 0 || nodes.some(isUp)
     const allRequired = nodes.every(node => node.spec.onFailure !== 'fail' || isUp(node))
     return { ready: this.#isOpen && someReady && allRequired, upstreams }
+  }
+
+  status(): ReturnType<Gate['status']> {
+    const upstreams = [...this.#graph.upstreams.values()].map(node => statusOf(node.upstream, this.#graph))
+    return { upstreams, sessions: this.#conversations, running: this.#running }
   }
 }
 

@@ -81,6 +81,10 @@ export interface Exchange {
   readonly slots: unknown[]
   /** Headers of the HTTP request that carried it, lower case; empty on a pipe. Never an identity. */
   readonly headers: Readonly<Record<string, string>>
+  /** Length of the message that it came in; 0 where there was none, as inside the process. */
+  readonly bytes: number
+  /** The plugin whose `request` tap answered or refused it; undefined when none did. */
+  readonly decidedBy: string | undefined
   /** Performance-clock time of arrival, in milliseconds. */
   readonly startedAt: number
   readonly cancelled: boolean
@@ -298,6 +302,8 @@ export interface Listener {
 export interface Inbound {
   readonly method: string
   readonly params: JsonObject | undefined
+  /** Length of the message that it came in; absent where there was none. */
+  readonly bytes?: number
   readonly headers?: Readonly<Record<string, string>>
   /** Default: the session's. */
   readonly principal?: Principal
@@ -339,6 +345,11 @@ export interface Gate {
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined
   /** Whether the gateway can serve, and what is missing, for `/readyz`. */
   readiness(): Readiness
+  /**
+   * How each upstream does, with what plugins say of it by the `status` hook; open sessions – one of a modern HTTP request
+   * lasts as long as that –, and exchanges on the road.
+   */
+  status(): Readonly<{ upstreams: readonly UpstreamStatus[]; sessions: number; running: number }>
 }
 
 export interface Readiness {

@@ -30,31 +30,44 @@ export function guardSync(
 
 /**
  * A tap of an asynchronous hook in callback form: tapable waits for ever when a promise tap throws synchronously
- * or returns something that is no promise.
+ * or returns something that is no promise. `decided` hears which tap returned a value or threw.
  */
-export function guardAsync(tap: Anything, origin: TapOrigin): (...args: unknown[]) => void {
+export function guardAsync(
+  tap: Anything,
+  origin: TapOrigin,
+  decided: (first: unknown, plugin: string) => void = nobodyAsks,
+): (...args: unknown[]) => void {
   const call = tap as (a: unknown, b?: unknown) => unknown
+  const settle = (first: unknown, done: Callback, value: unknown): void => {
+    if (value !== undefined && value !== null) decided(first, origin.plugin)
+    done(null, value ?? undefined)
+  }
+  const fail = (first: unknown, done: Callback, error: unknown): void => {
+    decided(first, origin.plugin)
+    done(failed(origin, error))
+  }
   // Fixed arities: rest arguments cost twice as much on the road.
   const run = (a: unknown, b: unknown, done: Callback): void => {
     let value: unknown
     try {
       value = call(a, b)
     } catch (error) {
-      done(failed(origin, error))
-      return
+      return fail(a, done, error)
     }
     if (isThenable(value))
       value.then(
-        settled => done(null, settled ?? undefined),
-        (error: unknown) => done(failed(origin, error)),
+        settled => settle(a, done, settled),
+        (error: unknown) => fail(a, done, error),
       )
-    else done(null, value ?? undefined)
+    else settle(a, done, value)
   }
   return (...args: unknown[]) => {
     const done = args.at(-1) as Callback
     run(args.length > 1 ? args[0] : undefined, args.length > 2 ? args[1] : undefined, done)
   }
 }
+
+function nobodyAsks(): void {}
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (

@@ -43,6 +43,7 @@ export interface HookTaps {
   ready: () => MaybePromise<void>
   close: () => MaybePromise<void>
   authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
+  refused: (refusal: Refusal, credentials: Credentials) => void
   http: (request: HttpRequest) => MaybePromise<HttpReply | Undecided>
   session: (session: Session) => MaybePromise<void>
   sessionEnd: (session: Session, reason: string) => void
@@ -81,6 +82,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   dispatch: { kind: 'syncWaterfall', mirrored: true },
   ready: { kind: 'async' },
   authenticate: { kind: 'asyncBail', by: 'listener' },
+  refused: { kind: 'sync', safe: true },
   http: { kind: 'asyncBail', by: 'key' },
   session: { kind: 'async' },
   request: { kind: 'asyncBail', by: 'method' },

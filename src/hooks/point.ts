@@ -136,7 +136,7 @@ export class HookPoint {
         stage: STAGES.indexOf(tap.options.stage ?? 'normal'),
         before: namesBefore(tap),
       }
-      if (this.#isAsync()) hook.tapAsync(options, this.#protect(guardAsync(tap.run, origin)))
+      if (this.#isAsync()) hook.tapAsync(options, this.#protect(guardAsync(tap.run, origin, this.#decided())))
       else hook.tap(options, this.#protect(guardSync(tap.run, origin)))
     }
     return hook
@@ -153,6 +153,11 @@ export class HookPoint {
 
   #empty(): TapableHook {
     return MAKE[HOOKS[this.name].kind](ARITY[this.name] ?? ['a', 'b'])
+  }
+
+  /** An exchange knows which plugin ended its lane. */
+  #decided(): ((first: unknown, plugin: string) => void) | undefined {
+    return this.name === 'request' ? markDecided : undefined
   }
 
   #isAsync(): boolean {
@@ -183,6 +188,10 @@ export class HookPoint {
 
 function namedBy({ options }: Tap): readonly string[] | undefined {
   return options.methods ?? options.listeners
+}
+
+function markDecided(exchange: unknown, plugin: string): void {
+  ;(exchange as { decidedBy: string | undefined }).decidedBy = plugin
 }
 
 function namesBefore(tap: Tap): readonly string[] {

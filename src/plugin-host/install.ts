@@ -11,6 +11,7 @@ export interface InstallContext {
   readonly clock: Clock
   readonly slots: SlotTable
   readonly directory: string
+  hide(text: string): string
 }
 
 /** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
@@ -26,7 +27,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
 async function setUp(
   one: Chosen,
   hooks: Hooks,
-  { config, log, clock, slots, directory }: InstallContext,
+  { config, log, clock, slots, directory, hide }: InstallContext,
 ): Promise<void> {
   const { plugin } = one
   const options = await checkOptions(one)
@@ -38,6 +39,7 @@ async function setUp(
       log: log.child({ plugin: plugin.name }),
       clock,
       directory,
+      hide,
       slot: slots.of(plugin.name),
     })
   } catch (cause) {

@@ -5,7 +5,7 @@ interface Owner {
 }
 
 /**
- * Places for plugin state on exchanges and sessions. The n-th slot of a plugin keeps its place across generations,
+ * Places for plugin state on exchanges, sessions and the gateway itself. The n-th slot of a plugin keeps its place across generations,
  * so that a session survives a reload with what its plugins know of it.
  */
 export class SlotTable {

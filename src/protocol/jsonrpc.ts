@@ -14,6 +14,8 @@ export interface RpcRequest {
   readonly id: RpcId
   readonly method: string
   readonly params: JsonObject | undefined
+  /** Length of the message. */
+  readonly bytes: number
 }
 export interface RpcNotification {
   readonly kind: 'notification'
@@ -120,7 +122,7 @@ function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
   if (!envelope.has('id')) return { kind: 'notification', method, params }
   if (id === null || id === undefined)
     return malformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
-  return { kind: 'request', id, method, params }
+  return { kind: 'request', id, method, params, bytes: bytes.length }
 }
 
 function interpretResponse(bytes: Buffer, id: RpcId | null, era: Era | undefined): Message {

@@ -120,6 +120,13 @@ const RUNS: readonly Run[] = [
       ['notes__read_text_file', { path: 'README.md' }, /# Sandbox/],
     ],
   },
+  {
+    example: 'observability',
+    calls: [
+      ['memory__search_nodes', { query: 'nothing' }, /entities/],
+      ['memory__read_graph', {}, /entities/],
+    ],
+  },
   { example: 'websocket', calls: [['memory__read_graph', {}, /entities/]] },
   { example: 'rest', calls: [['memory__read_graph', {}, /entities/]] },
   {

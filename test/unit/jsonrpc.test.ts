@@ -28,12 +28,14 @@ describe('the strict envelope', () => {
       id: 1,
       method: 'ping',
       params: undefined,
+      bytes: 40,
     })
     assert.deepEqual(parse('{"jsonrpc":"2.0","id":"1","method":"ping"}'), {
       kind: 'request',
       id: '1',
       method: 'ping',
       params: undefined,
+      bytes: 42,
     })
   })
 
@@ -133,11 +135,13 @@ describe('any message', () => {
     fc.assert(
       fc.property(id, fc.string(), json, (id, method, params) => {
         const expected = JSON.parse(JSON.stringify(params)) as object
-        assert.deepEqual(parse(encodeRequest(id, method, params)), {
+        const text = encodeRequest(id, method, params)
+        assert.deepEqual(parse(text), {
           kind: 'request',
           id,
           method,
           params: expected,
+          bytes: Buffer.byteLength(text),
         })
         assert.deepEqual(parse(encodeNotification(method, params)), {
           kind: 'notification',

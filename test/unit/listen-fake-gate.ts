@@ -114,6 +114,10 @@ export class FakeGate implements Gate {
   readiness(): Readiness {
     return this.ready
   }
+
+  status(): ReturnType<Gate['status']> {
+    return { upstreams: [], sessions: this.opened.length - this.closed.length, running: 0 }
+  }
 }
 
 /** `echo/…` is answered with what came, everything else that is not `slow/…` with a fixed result. */

@@ -19,16 +19,7 @@ export function checkNames(config: unknown, report: Report): void {
     const pointer = `/sessionHeaders/upstreams/${i}`
     if (typeof name === 'string' && known(name, pointer)) withHeaders(name, pointer)
   })
-  const listeners = mapAt(config, 'listeners')
-  listAt(config, 'auth', 'listeners').forEach((name, i) => {
-    if (typeof name === 'string' && Object.hasOwn(listeners, name)) return
-    const message = `there is no listener "${String(name)}"`
-    report({
-      pointer: `/auth/listeners/${i}`,
-      message,
-      hint: didYouMean(String(name), Object.keys(listeners)),
-    })
-  })
+  for (const [section, severity] of LISTENING) checkListenerNames(config, section, severity, report)
 
   function known(name: string, pointer: string): boolean {
     if (Object.hasOwn(upstreams, name)) return true
@@ -46,4 +37,26 @@ export function checkNames(config: unknown, report: Report): void {
     const message = `upstream "${name}" ${why} and gets no headers`
     report({ pointer, message, hint: 'name HTTP upstreams only', severity: 'warning' })
   }
+}
+
+/** Sections that name listeners. Who is to ask callers for credentials must not be misspelt. */
+const LISTENING = [
+  ['auth', 'error'],
+  ['metrics', 'warning'],
+  ['rest', 'warning'],
+] as const
+
+function checkListenerNames(
+  config: unknown,
+  section: string,
+  severity: 'error' | 'warning',
+  report: Report,
+): void {
+  const listeners = mapAt(config, 'listeners')
+  listAt(config, section, 'listeners').forEach((name, i) => {
+    if (typeof name === 'string' && Object.hasOwn(listeners, name)) return
+    const message = `there is no listener "${String(name)}"`
+    const hint = didYouMean(String(name), Object.keys(listeners))
+    report({ pointer: `/${section}/listeners/${i}`, message, hint, severity })
+  })
 }

@@ -25,6 +25,7 @@ export class Post implements Inbound {
   readonly id: RpcId
   readonly method: string
   readonly params: JsonObject | undefined
+  readonly bytes: number
   readonly headers: Readonly<Record<string, string>>
   readonly era: Era
   readonly #sink: Sink
@@ -46,6 +47,7 @@ export class Post implements Inbound {
     this.id = request.id
     this.method = request.method
     this.params = request.params
+    this.bytes = request.bytes
     this.headers = headers
     this.era = era
     this.#sink = sink

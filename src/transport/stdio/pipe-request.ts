@@ -33,6 +33,7 @@ export class PipeRequest implements Inbound {
   readonly id: RpcId
   readonly method: string
   readonly params: JsonObject | undefined
+  readonly bytes: number
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly era: Era
   readonly answers: Answers
@@ -56,6 +57,7 @@ export class PipeRequest implements Inbound {
     this.id = request.id
     this.method = request.method
     this.params = request.params
+    this.bytes = request.bytes
     this.headers = headers
     this.era = era
     this.answers = answers

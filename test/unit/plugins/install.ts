@@ -62,16 +62,9 @@ export async function install<O>(
     throw error
   })
   const slot = { exchange: byOwner, session: byOwner, gateway: (init: () => unknown) => init() } as never
-  const directory = '.'
-  await plugin.setup({
-    options,
-    config,
-    hooks: hooks.facade(plugin.name),
-    log: SILENT,
-    clock,
-    directory,
-    slot,
-  })
+  const hide = (text: string): string => text
+  const facade = hooks.facade(plugin.name)
+  await plugin.setup({ options, config, hooks: facade, log: SILENT, clock, slot, directory: '.', hide })
   hooks.seal(new Set([plugin.name]))
   return hooks
 }

@@ -1,0 +1,97 @@
+import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Enough for the longest line. */
+const TAIL_BYTES = 1024 * 1024
+const NEWLINE = 0x0a
+
+/** Where lines go. Tests bring others, which fail. */
+export interface Sink {
+  /** Makes it ready to be written to. */
+  open(): Promise<Opened>
+  /** Appends, and resolves with how many bytes it took; rejects when it can take none. */
+  write(bytes: Buffer): Promise<number>
+  /** Bytes in it. */
+  readonly size: number
+  /** Sets aside what there is and begins anew; `keep` old ones stay. */
+  rotate(keep: number): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Opened {
+  /** The last whole line; undefined when there is none. */
+  readonly last: string | undefined
+  /** Bytes at the end that are no whole line: somebody died while it was written. */
+  readonly torn: number
+  /** Takes these bytes away. */
+  cut(): Promise<void>
+}
+
+/** Lines in a file that only its owner may read, `<file>.1` and so on being older ones. */
+export class JournalFile implements Sink {
+  readonly #path: string
+  #handle: FileHandle | undefined = undefined
+  size = 0
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  async open(): Promise<Opened> {
+    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 })
+    const handle = await open(this.#path, 'a+', 0o600)
+    this.#handle = handle
+    this.size = (await handle.stat()).size
+    const { last, torn } = await tailOf(handle, this.size)
+    const cut = async (): Promise<void> => {
+      this.size -= torn
+      await handle.truncate(this.size)
+    }
+    return { last, torn, cut }
+  }
+
+  async write(bytes: Buffer): Promise<number> {
+    const handle = this.#handle ?? (await this.#reopened())
+    const { bytesWritten } = await handle.write(bytes)
+    this.size += bytesWritten
+    return bytesWritten
+  }
+
+  async rotate(keep: number): Promise<void> {
+    await this.close()
+    if (keep === 0) await rm(this.#path, { force: true })
+    for (let number = keep; number >= 1; number--) {
+      const from = number === 1 ? this.#path : `${this.#path}.${number - 1}`
+      await rename(from, `${this.#path}.${number}`).catch(ignoreMissing)
+    }
+    await this.#reopened()
+  }
+
+  async close(): Promise<void> {
+    const handle = this.#handle
+    this.#handle = undefined
+    await handle?.close()
+  }
+
+  async #reopened(): Promise<FileHandle> {
+    const handle = await open(this.#path, 'a+', 0o600)
+    this.#handle = handle
+    this.size = (await handle.stat()).size
+    return handle
+  }
+}
+
+async function tailOf(handle: FileHandle, size: number): Promise<{ last: string | undefined; torn: number }> {
+  const start = Math.max(0, size - TAIL_BYTES)
+  const tail = Buffer.alloc(size - start)
+  await handle.read(tail, 0, tail.length, start)
+  const end = tail.lastIndexOf(NEWLINE)
+  const torn = tail.length - end - 1
+  if (end < 0) return { last: undefined, torn }
+  const begin = end === 0 ? 0 : tail.lastIndexOf(NEWLINE, end - 1) + 1
+  return { last: tail.toString('utf8', begin, end), torn }
+}
+
+function ignoreMissing(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+}

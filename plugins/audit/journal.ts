@@ -1,0 +1,193 @@
+import { reasonOf, type Clock, type Log } from '../../src/plugin.ts'
+import { BEGINNING, chained, hashIn } from './chain.ts'
+import type { Sink } from './journal-file.ts'
+
+export interface JournalSettings {
+  /** Bytes after which a file is set aside. */
+  readonly maxSize: number
+  readonly keep: number
+  readonly chain: boolean
+}
+
+export interface JournalHost {
+  readonly sink: Sink
+  readonly clock: Clock
+  readonly log: Log
+  /** A line about the journal itself. */
+  note(kind: string, fields: object): string
+}
+
+/** Lines wait at most this long; what kills the process costs no more than that. */
+const FLUSH_MS = 250
+/** So many are written at once. */
+const MANY_LINES = 2000
+const RETRY_MS = 1000
+/** What waits in memory while nothing can be written. */
+const MOST_LINES = 20_000
+const MOST_CHARACTERS = 16 * 1024 * 1024
+const EMPTY = Buffer.alloc(0)
+
+/** Lines on their way to where they are kept: in batches, in order, chained where that is wanted, and bounded. */
+export class Journal {
+  /** How many owners it has; the last one closes it. */
+  owners = 0
+  /** Lines for which there was no room since the gateway began. */
+  lost = 0
+  #settings: JournalSettings
+  readonly #host: JournalHost
+  #lines: string[] = []
+  #characters = 0
+  /** What is being written, from its first byte that is not there yet. */
+  #pending = EMPTY
+  #hash: string | undefined = undefined
+  #isOpen = false
+  /** A new file was to be begun, and that failed. */
+  #isTurning = false
+  #isFailing = false
+  #untold = 0
+  #takeBack: (() => void) | undefined = undefined
+  #work: Promise<void> = Promise.resolve()
+
+  constructor(settings: JournalSettings, host: JournalHost) {
+    this.#settings = settings
+    this.#host = host
+  }
+
+  /** Whether what is added now may never be written. */
+  get isFailing(): boolean {
+    return this.#isFailing || this.#isFull
+  }
+
+  /** Makes it ready. What is `strict` rejects when that cannot be done; all else tries again. */
+  async open(settings: JournalSettings, strict: boolean): Promise<void> {
+    this.#settings = settings
+    const opened = this.#next(async () => {
+      await this.#begin()
+      await this.#drain()
+    })
+    await (strict ? opened : opened.catch((error: unknown) => this.#wentWrong(error)))
+  }
+
+  /** Costs no more than a place in a list. */
+  add(line: string): void {
+    if (this.#isFull) {
+      this.lost++
+      this.#untold++
+      return
+    }
+    this.#lines.push(line)
+    this.#characters += line.length
+    if (this.#lines.length === MANY_LINES) void this.flush()
+    else this.#takeBack ??= this.#host.clock.after(FLUSH_MS, () => void this.flush())
+  }
+
+  /** Writes what waits. Never rejects: what cannot be written waits on, and is tried again. */
+  flush(): Promise<void> {
+    this.#takeBack?.()
+    this.#takeBack = undefined
+    return this.#next(() => this.#write()).then(
+      () => this.#wentWell(),
+      (error: unknown) => this.#wentWrong(error),
+    )
+  }
+
+  async close(): Promise<void> {
+    await this.flush()
+    this.#takeBack?.()
+    this.#takeBack = undefined
+    await this.#host.sink.close()
+    this.#isOpen = false
+  }
+
+  get #isFull(): boolean {
+    return this.#lines.length >= MOST_LINES || this.#characters >= MOST_CHARACTERS
+  }
+
+  /** One after the other. */
+  #next(work: () => Promise<void>): Promise<void> {
+    const done = this.#work.then(work)
+    this.#work = done.catch(() => undefined)
+    return done
+  }
+
+  async #write(): Promise<void> {
+    await this.#drain()
+    if (this.#lines.length === 0) return
+    await this.#begin()
+    await this.#drain()
+    if (this.#isTurning || (this.#settings.chain && this.#hash === undefined)) await this.#turnOver()
+    const lines = this.#lines
+    this.#lines = []
+    this.#characters = 0
+    this.#put(lines)
+    await this.#drain()
+    if (this.#host.sink.size > this.#settings.maxSize) await this.#turnOver()
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#pending.length > 0) {
+      const taken = await this.#host.sink.write(this.#pending)
+      this.#pending = this.#pending.subarray(taken)
+    }
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#isOpen) return
+    const { last, torn, cut } = await this.#host.sink.open()
+    const { chain } = this.#settings
+    // Without a chain others may be writing to it, and their line is not ours to cut.
+    if (torn > 0 && chain) await cut()
+    this.#hash = last === undefined ? BEGINNING : hashIn(last)
+    this.#isOpen = true
+    if (chain && this.#hash === undefined) return this.#turnOver()
+    if (torn > 0 && !chain) this.#pending = Buffer.from('\n')
+    this.#putOpening(torn)
+    await this.#drain()
+  }
+
+  /** A new file, which says what it follows. */
+  async #turnOver(): Promise<void> {
+    this.#isTurning = true
+    await this.#host.sink.rotate(this.#settings.keep)
+    this.#isTurning = false
+    this.#hash ??= BEGINNING
+    this.#putOpening(0)
+    await this.#drain()
+  }
+
+  #putOpening(torn: number): void {
+    const previous = this.#settings.chain ? { previous: this.#hash } : {}
+    this.#put([this.#host.note('opened', { ...previous, ...(torn > 0 ? { torn } : {}) })])
+  }
+
+  #put(lines: readonly string[]): void {
+    let text = ''
+    for (const line of lines) text += `${this.#linked(line)}\n`
+    this.#pending = Buffer.concat([this.#pending, Buffer.from(text)])
+  }
+
+  #linked(line: string): string {
+    if (!this.#settings.chain) {
+      this.#hash = undefined
+      return line
+    }
+    const next = chained(line, this.#hash ?? BEGINNING)
+    this.#hash = next.hash
+    return next.line
+  }
+
+  #wentWell(): void {
+    if (this.#isFailing) this.#host.log.warn('the audit is written again', { lost: this.#untold })
+    this.#isFailing = false
+    if (this.#untold === 0) return
+    const lines = this.#untold
+    this.#untold = 0
+    this.add(this.#host.note('lost', { lines }))
+  }
+
+  #wentWrong(error: unknown): void {
+    if (!this.#isFailing) this.#host.log.error('the audit cannot be written', { reason: reasonOf(error) })
+    this.#isFailing = true
+    this.#takeBack ??= this.#host.clock.after(RETRY_MS, () => void this.flush())
+  }
+}

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto'
+import {
+  ANONYMOUS,
+  isObject,
+  outcomeOf,
+  principalKey,
+  type Credentials,
+  type Exchange,
+  type Principal,
+  type Refusal,
+  type RpcError,
+  type Session,
+} from '../../src/plugin.ts'
+import { shapeOf } from './shape.ts'
+import type { Texts } from './texts.ts'
+
+/** What the lines of one generation are written with. */
+export interface LineSettings {
+  readonly texts: Texts
+  hide(text: string): string
+  /** Wall-clock milliseconds. */
+  time(): number
+  /** Monotonic milliseconds, as `startedAt` of an exchange. */
+  now(): number
+  /** Makes ids unlike those of other runs. */
+  readonly run: string
+  readonly hashSessions: boolean
+  /** Whether the arguments of this tool or prompt are written as they are. */
+  showsValues(name: string): boolean
+}
+
+const LONGEST_VALUES = 8192
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** Writes exchanges and refusals as JSON text. Pieced together from parts that are known, as it is done for every call. */
+export class Lines {
+  readonly #settings: LineSettings
+  #at = 0
+  #atText = ''
+
+  constructor(settings: LineSettings) {
+    this.#settings = settings
+  }
+
+  /** One call with all that came of it. */
+  call(exchange: Exchange, who: string): string {
+    const { run, now } = this.#settings
+    const ms = Math.round((now() - exchange.startedAt) * 1000) / 1000
+    return (
+      `{"time":"${this.#time()}","kind":"call","id":"${run}-${exchange.id}",${who}` +
+      `${this.#target(exchange)}${this.#outcome(exchange)},"ms":${ms},"bytesIn":${exchange.bytes}` +
+      `${answerBytes(exchange)}${this.#arguments(exchange)}${trace(exchange)}}`
+    )
+  }
+
+  /** An HTTP request whose sender was not let in. */
+  refused({ status, error }: Refusal, { listener, method, path, remoteAddress }: Credentials): string {
+    const { texts } = this.#settings
+    return (
+      `{"time":"${this.#time()}","kind":"refused","listener":${texts.of(listener)},"http":${texts.of(method)},` +
+      `"path":${texts.of(path)},"address":${texts.of(remoteAddress ?? '')},"status":${status},` +
+      `"code":${error.code}${this.#reason(error, true)}}`
+    )
+  }
+
+  /** Anything else that happened to the audit itself. */
+  note(kind: string, fields: object): string {
+    return JSON.stringify({ time: this.#time(), kind, ...fields })
+  }
+
+  /** Whose calls these are; the same for a whole session. */
+  who({ id, listener, principal, client }: Session): string {
+    const { texts } = this.#settings
+    // A modern HTTP request is a session of its own: its id says nothing.
+    const session = client.era === 'legacy' ? `"session":${texts.of(this.#sessionId(id))},` : ''
+    return (
+      `${session}"principal":${this.#principal(principal)},"listener":${texts.of(listener)},` +
+      `"client":${texts.of(client.info.name)},"clientVersion":${texts.of(client.info.version)},` +
+      `"era":"${client.era}",`
+    )
+  }
+
+  #time(): string {
+    const at = this.#settings.time()
+    if (at !== this.#at) {
+      this.#at = at
+      this.#atText = new Date(at).toISOString()
+    }
+    return this.#atText
+  }
+
+  #sessionId(id: string): string {
+    return this.#settings.hashSessions ? createHash('sha256').update(id).digest('hex').slice(0, 16) : id
+  }
+
+  #principal(principal: Principal): string {
+    if (principal.subject === ANONYMOUS.subject && principal.issuer === '') return '"anonymous"'
+    // An array of issuer, client and subject in its text: no delimiter can be forged.
+    return this.#settings.texts.json(principalKey(principal))
+  }
+
+  #target({ method, params, route }: Exchange): string {
+    const { texts } = this.#settings
+    const name = nameIn(params)
+    const exposed = name === undefined ? '' : `,"name":${texts.of(name)}`
+    if (route?.to !== 'one') return `"method":${texts.of(method)}${exposed}`
+    const original = nameIn(route.params)
+    const own = original === undefined ? '' : `,"original":${texts.of(original)}`
+    return `"method":${texts.of(method)}${exposed},"upstream":${texts.of(route.upstream)}${own}`
+  }
+
+  #outcome(exchange: Exchange): string {
+    const { answer, decidedBy } = exchange
+    const outcome = outcomeOf(exchange)
+    const by = outcome === 'refused' ? `,"by":${this.#settings.texts.of(decidedBy ?? 'catalog')}` : ''
+    if (answer === undefined || !('error' in answer)) return `,"outcome":"${outcome}"${by}`
+    const { error } = answer
+    return `,"outcome":"${outcome}"${by},"code":${error.code}${this.#reason(error, decidedBy !== undefined)}`
+  }
+
+  /** A code of ours; a text only from a plugin, as a server's may hold anything. */
+  #reason({ message, data }: RpcError, isOurs: boolean): string {
+    const code = isObject(data) ? data.code : undefined
+    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,63}$/.test(code)) return `,"reason":"${code}"`
+    return isOurs ? `,"reason":${this.#settings.texts.of(message)}` : ''
+  }
+
+  #arguments({ method, params }: Exchange): string {
+    if (method !== 'tools/call' && method !== 'prompts/get') return ''
+    const args = params?.arguments
+    if (args === undefined) return ''
+    const { texts, showsValues } = this.#settings
+    const shape = `,"shape":${shapeOf(args, texts)}`
+    const name = params?.name
+    return typeof name === 'string' && showsValues(name)
+      ? `${shape},"arguments":${this.#values(args)}`
+      : shape
+  }
+
+  #values(args: unknown): string {
+    const text = this.#settings.hide(JSON.stringify(args))
+    return text.length > LONGEST_VALUES ? `"too long: ${text.length}"` : text
+  }
+}
+
+/** The name a client uses; of a URI without what may be a key or a password in it. */
+function nameIn(params: Exchange['params']): string | undefined {
+  const name = params?.name ?? params?.taskId
+  if (typeof name === 'string') return name
+  const uri = params?.uri
+  if (typeof uri !== 'string') return undefined
+  return uri.replace(/[?#].*$/s, '').replace(/^([\w+.-]+:\/\/)[^/@]*@/, '$1')
+}
+
+function answerBytes({ answer }: Exchange): string {
+  if (answer === undefined || 'error' in answer) return ''
+  const payload = 'result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task
+  return `,"bytesOut":${payload.bytes().length}`
+}
+
+function trace({ params, headers }: Exchange): string {
+  const meta = params?._meta
+  const said = (isObject(meta) ? meta.traceparent : undefined) ?? headers.traceparent
+  return typeof said === 'string' && TRACEPARENT.test(said) ? `,"trace":"${said}"` : ''
+}

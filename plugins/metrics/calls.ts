@@ -1,0 +1,137 @@
+import { METHODS, outcomeOf, OUTCOMES, type Exchange } from '../../src/plugin.ts'
+import type { Family, Sample } from './exposition.ts'
+
+/** What became of the calls of one tool. */
+class Tool {
+  readonly counts = new Float64Array(OUTCOMES.length)
+}
+
+/** The calls of one method to one upstream. */
+class Line {
+  readonly tools = new Map<string, Tool>()
+  readonly buckets: Float64Array
+  count = 0
+  seconds = 0
+
+  constructor(buckets: number) {
+    this.buckets = new Float64Array(buckets)
+  }
+}
+
+const PLACES: Readonly<Record<string, number>> = Object.fromEntries(
+  OUTCOMES.map((name, place) => [name, place]),
+)
+const OTHER = 'other'
+
+/** Counts calls by what they were and what came of them. All of its series exist once; a call looks them up and adds one. */
+export class Calls {
+  #bounds: readonly number[]
+  #mostTools: number
+  readonly #lines = new Map<string, Map<string, Line>>()
+
+  /** `bounds` in seconds, ascending. */
+  constructor(bounds: readonly number[], mostTools: number) {
+    this.#bounds = bounds
+    this.#mostTools = mostTools
+  }
+
+  /** Takes over other settings. Other bounds begin the histogram anew, as its old counts say nothing of them. */
+  adopt(bounds: readonly number[], mostTools: number): void {
+    this.#mostTools = mostTools
+    if (String(bounds) === String(this.#bounds)) return
+    this.#bounds = bounds
+    this.#lines.clear()
+  }
+
+  add(exchange: Exchange, ms: number): void {
+    const { route } = exchange
+    const method = METHODS.has(exchange.method) ? exchange.method : OTHER
+    const line = this.#line(method, route?.to === 'one' ? route.upstream : '')
+    const { counts } = this.#tool(line, nameOf(exchange))
+    const place = PLACES[outcomeOf(exchange)] as number
+    counts[place] = (counts[place] as number) + 1
+    const seconds = ms / 1000
+    line.count++
+    line.seconds += seconds
+    const bounds = this.#bounds
+    let bucket = 0
+    while (bucket < bounds.length && seconds > (bounds[bucket] as number)) bucket++
+    if (bucket < bounds.length) line.buckets[bucket] = (line.buckets[bucket] as number) + 1
+  }
+
+  families(): Family[] {
+    return [
+      {
+        name: 'tapgate_calls',
+        type: 'counter',
+        help: 'Requests of clients that are settled.',
+        samples: this.#counted(),
+      },
+      {
+        name: 'tapgate_call_duration_seconds',
+        type: 'histogram',
+        help: 'Time from the arrival of a request to its answer.',
+        samples: this.#timed(),
+      },
+    ]
+  }
+
+  #line(method: string, upstream: string): Line {
+    let byUpstream = this.#lines.get(method)
+    if (byUpstream === undefined) this.#lines.set(method, (byUpstream = new Map<string, Line>()))
+    let line = byUpstream.get(upstream)
+    if (line === undefined) byUpstream.set(upstream, (line = new Line(this.#bounds.length)))
+    return line
+  }
+
+  #tool({ tools }: Line, name: string): Tool {
+    const known = tools.get(name)
+    if (known !== undefined) return known
+    const own = name === '' || tools.size < this.#mostTools ? name : OTHER
+    const tool = tools.get(own) ?? new Tool()
+    tools.set(own, tool)
+    return tool
+  }
+
+  #counted(): Sample[] {
+    const samples: Sample[] = []
+    for (const [method, upstream, { tools }] of this.#all())
+      for (const [tool, { counts }] of tools)
+        counts.forEach((value, place) => {
+          const outcome = OUTCOMES[place] ?? ''
+          if (value > 0)
+            samples.push({ suffix: '_total', labels: { method, upstream, tool, outcome }, value })
+        })
+    return samples
+  }
+
+  #timed(): Sample[] {
+    const samples: Sample[] = []
+    for (const [method, upstream, { buckets, count, seconds }] of this.#all()) {
+      const labels = { method, upstream }
+      let sum = 0
+      this.#bounds.forEach((bound, place) => {
+        sum += buckets[place] as number
+        samples.push({ suffix: '_bucket', labels: { ...labels, le: boundText(bound) }, value: sum })
+      })
+      samples.push({ suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count })
+      samples.push({ suffix: '_sum', labels, value: seconds }, { suffix: '_count', labels, value: count })
+    }
+    return samples
+  }
+
+  *#all(): Generator<[method: string, upstream: string, line: Line]> {
+    for (const [method, byUpstream] of this.#lines)
+      for (const [upstream, line] of byUpstream) yield [method, upstream, line]
+  }
+}
+
+/** What was called, as clients name it; nothing for what no server has, or any peer could make series. URIs are too many. */
+function nameOf({ params, route }: Exchange): string {
+  return route?.to === 'one' && typeof params?.name === 'string' ? params.name : ''
+}
+
+/** OpenMetrics wants the canonical form of a float. */
+function boundText(bound: number): string {
+  return Number.isInteger(bound) ? `${bound}.0` : String(bound)
+}

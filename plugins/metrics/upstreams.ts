@@ -1,0 +1,101 @@
+import { isObject, type UpstreamStatus } from '../../src/plugin.ts'
+import type { Family, Sample } from './exposition.ts'
+
+interface Known {
+  /** Name behind `tapgate_upstream_`; the counter's is without `_total`. */
+  readonly name: string
+  readonly type: 'counter' | 'gauge'
+}
+
+/** Those of which the name or the type does not follow from where they stand. All other figures are gauges. */
+const KNOWN: ReadonlyMap<string, Known> = new Map<string, Known>([
+  ['runtime.restarts', { name: 'restarts', type: 'counter' }],
+  ['runtime.inFlight', { name: 'calls_in_flight', type: 'gauge' }],
+  ['retries', { name: 'retries', type: 'counter' }],
+  ['queue.refused', { name: 'queue_refused', type: 'counter' }],
+  ['queue.waiting', { name: 'queue_waiting', type: 'gauge' }],
+  ['breaker.opened', { name: 'breaker_opened', type: 'counter' }],
+  ...['hits', 'misses', 'stale', 'coalesced', 'negative', 'evictions', 'purges'].map(
+    member => [`cache.${member}`, { name: `cache_${member}`, type: 'counter' }] as const,
+  ),
+])
+
+/** Of the core, and said in other ways. */
+const LEFT_OUT: ReadonlySet<string> = new Set([
+  'type',
+  'problem',
+  'pid',
+  'era',
+  'version',
+  'server',
+  'lists',
+  'offers',
+])
+/** No figures of how much. */
+const TIME = /(At|Ms)$/
+
+const DEEPEST = 3
+
+/** What is known of each upstream, with every figure that a plugin adds to its status. */
+export function upstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
+  const found = new Map<string, { type: Family['type']; samples: Sample[] }>()
+  const add = (name: string, type: Family['type'], sample: Sample): void => {
+    const family = found.get(name) ?? { type, samples: [] }
+    family.samples.push(type === 'counter' ? { suffix: '_total', ...sample } : sample)
+    found.set(name, family)
+  }
+  for (const status of upstreams) addOne(status, add)
+  return [...found].map(([name, { type, samples }]) => ({
+    name: `tapgate_upstream_${name}`,
+    type,
+    help: HELP[name] ?? `${name.replaceAll('_', ' ')} of an upstream`,
+    samples,
+  }))
+}
+
+type Add = (name: string, type: Family['type'], sample: Sample) => void
+
+const HELP: Readonly<Record<string, string>> = {
+  up: 'Whether an upstream is ready to be called, or sleeps until it is.',
+  state: 'The state of an upstream: 1 for the one it is in.',
+  dropped: 'What a server sent that could not be given to anybody.',
+  restarts: 'How often a server was started again.',
+  instances: 'Live processes or connections.',
+  breaker_state: 'The state of a breaker: 1 for the one it is in.',
+  retries: 'Calls that were made once more.',
+}
+
+function addOne(status: UpstreamStatus, add: Add): void {
+  const { name: upstream, state, dropped = {}, runtime, ...others } = status
+  add('up', 'gauge', { labels: { upstream }, value: state === 'ready' || state === 'idle' ? 1 : 0 })
+  add('state', 'gauge', { labels: { upstream, state }, value: 1 })
+  for (const [kind, value] of Object.entries(dropped))
+    add('dropped', 'counter', { labels: { upstream, kind }, value })
+  if (runtime !== undefined)
+    add('instances', 'gauge', { labels: { upstream }, value: runtime.instances.length })
+  for (const [key, value] of Object.entries({ runtime, ...others }))
+    if (!LEFT_OUT.has(key)) walk([key], value, upstream, add)
+}
+
+/** Every number below becomes a figure, so does a boolean; a text under `state` becomes a label. */
+function walk(path: readonly string[], value: unknown, upstream: string, add: Add): void {
+  const last = path.at(-1) ?? ''
+  if (TIME.test(last)) return
+  if (isObject(value) && path.length < DEEPEST)
+    for (const [inner, member] of Object.entries(value)) walk([...path, inner], member, upstream, add)
+  else if (last === 'state' && typeof value === 'string')
+    add(snake(path), 'gauge', { labels: { upstream, state: value }, value: 1 })
+  else addFigure(path, typeof value === 'boolean' ? Number(value) : value, upstream, add)
+}
+
+function addFigure(path: readonly string[], value: unknown, upstream: string, add: Add): void {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return
+  const { name, type } = KNOWN.get(path.join('.')) ?? { name: snake(path), type: 'gauge' }
+  add(name, type, { labels: { upstream }, value })
+}
+
+/** `inFlight` as `in_flight`; whatever else may not stand in a name becomes `_`. */
+function snake(path: readonly string[]): string {
+  const words = path.map(word => word.replace(/(?<=[a-z0-9])[A-Z]/g, capital => `_${capital}`))
+  return words.join('_').toLowerCase().replace(/\W/g, '_')
+}

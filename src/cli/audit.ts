@@ -1,0 +1,20 @@
+import { resolve } from 'node:path'
+import { verifyChain, type Verification } from '../audit-check.ts'
+import { gatewayError, reasonOf } from '../errors.ts'
+import { plural } from './plural.ts'
+
+/** Follows the chain of an audit through all of its files. */
+export async function verifyAudit(file: string, cwd: string): Promise<Verification> {
+  const path = resolve(cwd, file)
+  try {
+    return await verifyChain(path)
+  } catch (cause) {
+    throw gatewayError('GW_USAGE', { what: `cannot read ${path}: ${reasonOf(cause)}` })
+  }
+}
+
+/** What came of it, as people read it. */
+export function verificationLine({ lines, files, head, problem }: Verification): string {
+  if (problem !== undefined) return `${problem.file}:${problem.line} ${problem.why}`
+  return `${plural(lines, 'line')} in ${plural(files.length, 'file')} as written; the last hash is ${head ?? 'none'}`
+}
