@@ -170,6 +170,7 @@ export class HeldCall {
     this.#arm(STATE_TTL_MS, () => this.expire('the client did not come back in time'))
     const { resolve } = this.#waiting
     this.#waiting = undefined
+    this.#exchange.expectHeir()
     resolve({ input: Payload.of({ resultType: 'input_required', inputRequests, requestState }, 'modern') })
   }
 
