@@ -7,6 +7,7 @@ import { METHODS } from '../protocol/methods.ts'
 import type { Link } from './link.ts'
 import type { LinkKeeper } from './link-keeper.ts'
 import { WarmLinks } from './warm-links.ts'
+import { SUBSCRIBE } from './wishes.ts'
 
 /** Links that differ in nothing but what their clients can be asked for. */
 const MAX_SHARED = 8
@@ -24,6 +25,8 @@ export interface PoolHost {
   readonly idleMs: number
   /** The link of the upstream itself, for lists and for all who need none of their own. */
   readonly main: LinkKeeper
+  /** Whether somebody waits for what is said on its link. */
+  isWatched(keeper: LinkKeeper): boolean
   /** Makes the keeper of another link, for clients that can be asked for this. */
   keeper(capabilities: JsonObject, also?: LaneOptions): LinkKeeper
 }
@@ -65,17 +68,32 @@ export class LinkPool {
 
   /** Whose link a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
   keeperFor({ method, exchange }: Call, main: Link, project?: string): LinkKeeper {
-    if (
-      (project === undefined && this.#isShared(main)) ||
-      METHODS.get(method)?.to === 'list' ||
-      OWN.has(method)
-    )
-      return this.#host.main
-    const { fingerprint, capabilities } = this.#declares(exchange.session.client, main)
-    const owner = this.#owner(exchange.session)
-    const key = project === undefined ? `${owner}\n${fingerprint}` : JSON.stringify([owner, project])
-    const lane = this.#lanes.get(key) ?? this.#open(key, capabilities, exchange.session, project)
+    if (METHODS.get(method)?.to === 'list' || method === SET_LEVEL) return this.#host.main
+    const { session } = exchange
+    const key = this.#keyOf(session, main, project)
+    if (key === undefined) return this.#host.main
+    const lane =
+      this.#lanes.get(key) ?? (this.#mayOpen(method) ? this.#open(key, session, main, project) : undefined)
     return lane?.keeper ?? this.#host.main
+  }
+
+  /** Whose link a session has already, beside the main one. */
+  laneOf(session: Session, main: Link, project?: string): LinkKeeper | undefined {
+    const key = this.#keyOf(session, main, project)
+    return key === undefined ? undefined : this.#lanes.get(key)?.keeper
+  }
+
+  /** Who only watches takes nobody's place, and can watch on the main link. */
+  #mayOpen(method: string): boolean {
+    return method !== SUBSCRIBE || this.#room() > 0
+  }
+
+  /** Undefined for who takes the main link. */
+  #keyOf(session: Session, main: Link, project: string | undefined): string | undefined {
+    if (project === undefined && this.#isShared(main)) return undefined
+    const owner = this.#owner(session)
+    if (project !== undefined) return JSON.stringify([owner, project])
+    return `${owner}\n${this.#declares(session.client, main).fingerprint}`
   }
 
   /** All links beside the main one that are up. */
@@ -164,12 +182,12 @@ export class LinkPool {
     return this.#host.max - this.#lanes.size - busy - this.#warm.size
   }
 
-  #open(key: string, capabilities: JsonObject, session: Session, cwd?: string): Lane | undefined {
+  #open(key: string, session: Session, main: Link, cwd?: string): Lane | undefined {
     const { isolation, clock, idleMs } = this.#host
     if (isolation === 'shared' && cwd === undefined && this.#lanes.size >= MAX_SHARED) return undefined
     const lane: Lane = {
       key,
-      keeper: this.#warm.take() ?? this.#fresh(capabilities, cwd),
+      keeper: this.#warm.take() ?? this.#fresh(this.#declares(session.client, main).capabilities, cwd),
       session: isolation === 'session' ? session.id : undefined,
       openedAt: clock.now(),
       takeBackCheck: () => undefined,
@@ -198,7 +216,7 @@ export class LinkPool {
     lane.takeBackCheck = clock.after(ms, () => {
       const since = idleSince(lane)
       const left = since === undefined ? 0 : since + idleMs - clock.now()
-      if (since !== undefined && left <= 0) this.#leave(lane)
+      if (since !== undefined && left <= 0 && !this.#host.isWatched(lane.keeper)) this.#leave(lane)
       else this.#check(lane, Math.max(left, 1000))
     })
   }
@@ -219,8 +237,8 @@ export class LinkPool {
 }
 
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
-/** What the upstream is asked for in everybody's name. */
-const OWN: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel'])
+/** What the upstream is told in everybody's name. */
+const SET_LEVEL = 'logging/setLevel'
 
 function idleSince({ keeper, openedAt }: Lane): number | undefined {
   if (keeper.state === 'starting') return undefined
