@@ -190,33 +190,6 @@ describe('a retry of a parked call', () => {
     )
   })
 
-  test('hears with its retry what the call said while it was thinking, the newest 64 at most', async t => {
-    let tell: ((progress: number) => void) | undefined
-    const { client } = await setting(
-      t,
-      async ({ exchange }) => {
-        tell = progress =>
-          exchange.emit({ method: 'notifications/progress', params: { progressToken: 'old', progress } })
-        return said(await exchange.ask(ASK))
-      },
-      'legacy',
-    )
-    const first = await client.request('tools/call', { ...CALL, _meta: { progressToken: 'old' } })
-
-    for (let progress = 1; progress <= 70; progress++) tell?.(progress)
-    const second = await client.request('tools/call', {
-      ...CALL,
-      requestState: first.result?.requestState,
-      inputResponses: { 'ask-1': { action: 'accept' } },
-      _meta: { progressToken: 'new' },
-    })
-
-    assert.deepEqual(
-      second.notifications.map(({ params }) => [params?.progressToken, params?.progress]),
-      Array.from({ length: 64 }, (_, index) => ['new', index + 7]),
-    )
-  })
-
   test('is sent to a page by the old error, and the request is made again', async t => {
     let tries = 0
     const { connect } = await setting(
