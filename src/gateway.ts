@@ -72,7 +72,8 @@ export async function createGateway(
     memories: await openMemories(loaded, options, { log, clock: systemClock }),
     environment: options.environment ?? {},
     plugins: options.plugins ?? [],
-    upstreamSays: (name, notification, upstream) => live.generations?.says(name, notification, upstream),
+    upstreamSays: (name, notification, upstream, isMeant) =>
+      live.generations?.says(name, notification, upstream, isMeant),
     upstreamChanged: (name, state, upstream) => {
       if (live.generations?.changed(name, state, upstream) !== true) return
       const { problem } = upstream ?? {}

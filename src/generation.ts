@@ -7,6 +7,7 @@ import type {
   Log,
   Notification,
   ProcessRoom,
+  Session,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
@@ -40,7 +41,12 @@ export interface Surroundings {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
   /** What an upstream says or becomes goes to the generations that it is a part of; it is known once it is made. */
-  upstreamSays(name: string, notification: Notification, upstream: Upstream | undefined): void
+  upstreamSays(
+    name: string,
+    notification: Notification,
+    upstream: Upstream | undefined,
+    isMeant?: (session: Session) => boolean,
+  ): void
   upstreamChanged(name: string, state: UpstreamState, upstream: Upstream | undefined): void
 }
 
@@ -165,7 +171,7 @@ function createUpstream(
     environment: around.environment,
     room: around.room,
     memory,
-    notify: notification => around.upstreamSays(name, notification, made),
+    notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
     ask: (ask, exchange) =>
       exchange === undefined
         ? Promise.resolve({ error: { code: -32601, message: `no client can be asked for ${ask.method}` } })

@@ -2,7 +2,7 @@ import { parseConfig, type LoadedConfig } from './config/index.ts'
 import { tellDifferences } from './core/list-differences.ts'
 import type { RoadGate } from './core/gate.ts'
 import { liveOf } from './core/kept-upstream.ts'
-import type { Notification, Upstream, UpstreamState } from './core/ports.ts'
+import type { Notification, Session, Upstream, UpstreamState } from './core/ports.ts'
 import { gatewayError, reasonOf } from './errors.ts'
 import type { ConfigChanges } from './gateway-api.ts'
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
@@ -60,11 +60,16 @@ export class Generations {
   }
 
   /** What an upstream says of itself. Listens of the generation that goes hear of changes until they are ended. */
-  says(name: string, notification: Notification, upstream: Upstream | undefined): void {
+  says(
+    name: string,
+    notification: Notification,
+    upstream: Upstream | undefined,
+    isMeant?: (session: Session) => boolean,
+  ): void {
     const leaving = isNews(notification.method) ? this.#leaving : undefined
     for (const generation of [this.#current, leaving])
       if (generation !== undefined && holds(generation, name, upstream))
-        generation.graph.lane.upstreamSays(name, notification)
+        generation.graph.lane.upstreamSays(name, notification, isMeant)
   }
 
   /**

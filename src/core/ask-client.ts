@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { gatewayError } from '../errors.ts'
 import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
-import { RELATED_TASK } from '../protocol/era/tasks.ts'
+import { askFor, toModernAsk } from '../protocol/era/asks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import type { Graph } from './graph.ts'
-import type { Answer, Ask, AskReply, Exchange } from './ports.ts'
+import type { Answer, Ask, AskReply, ClientSide, Exchange } from './ports.ts'
 
 /** What a hook replies in the client's place; undefined when none does. */
 export async function hookReply(graph: Graph, exchange: Exchange, ask: Ask): Promise<AskReply | undefined> {
@@ -63,10 +63,15 @@ export async function hookReplies(requests: unknown, exchange: Exchange, graph: 
   return given
 }
 
-/** An ask as it stands in `inputRequests`: without what only a legacy request has. */
-export function embedded({ method, params }: Ask): JsonObject {
-  if (params === undefined) return { method, params: {} }
-  const { elicitationId: _id, _meta, ...rest } = params
-  const { progressToken: _token, [RELATED_TASK]: _task, ...meta } = isObject(_meta) ? _meta : {}
-  return { method, params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } }
+/** Asks by key, as `inputRequests` of this client has them. */
+export function wantedOf(
+  asks: Iterable<readonly [string, { readonly ask: Ask }]>,
+  client: ClientSide,
+): JsonObject {
+  return Object.fromEntries([...asks].map(([key, { ask }]) => [key, toModernAsk(askFor(ask, client).ask)]))
+}
+
+/** What this client says in `inputResponses` to an ask that it was given there, as the server reads it. */
+export function replyOf(ask: Ask, result: JsonObject, client: ClientSide): AskReply {
+  return { result: askFor(ask, client).read(result) }
 }

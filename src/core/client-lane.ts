@@ -63,13 +63,13 @@ export class ClientLane {
   }
 
   /** An upstream says something that belongs to no request. Only what it may say of itself gets further. */
-  upstreamSays(upstream: string, notification: Notification): void {
+  upstreamSays(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
     if (this.#isDropped(notification, { lane: 'client', upstream, exchange: undefined })) return
     if (kindsChangedBy(notification.method).length > 0) {
       this.listChanged(notification.method)
       this.#saver.listsChanged(upstream)
     } else if (notification.method === 'notifications/resources/updated')
-      this.#updated(upstream, notification)
+      this.#updated(upstream, notification, isMeant)
     else if (notification.method !== TASK_STATUS || !this.#graph.tasks.told(upstream, notification))
       this.dropped++
   }
@@ -159,28 +159,27 @@ export class ClientLane {
       // Another server under the same name knows nothing of what the one before was asked.
       const old = before.#graph.upstreams.get(owner.upstream)?.upstream
       const isSame = old !== undefined && liveOf(old) === liveOf(node.upstream)
-      if (!isSame)
-        void askOwner('resources/subscribe', owner, this.#graph, sessions[0]).catch(() => undefined)
+      if (isSame) continue
+      for (const session of sessions)
+        void askOwner('resources/subscribe', owner, this.#graph, session).catch(() => undefined)
     }
   }
 
-  /** Notes who wants updates of a URI; the first makes the upstream's subscription. */
-  hold(uri: string, owner: ResourceOwner, holder: object): 'first' | 'joined' | 'full' {
+  /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a link of its own there. */
+  hold(uri: string, owner: ResourceOwner, holder: object): 'new' | 'known' | 'full' {
     const held = this.#held.get(uri)
-    if (held !== undefined) {
-      held.holders.add(holder)
-      return 'joined'
-    }
-    if (this.#held.size >= MAX_HELD) return 'full'
-    this.#held.set(uri, { owner, holders: new Set([holder]) })
-    return 'first'
+    if (held?.holders.has(holder) === true) return 'known'
+    if (held === undefined && this.#held.size >= MAX_HELD) return 'full'
+    if (held === undefined) this.#held.set(uri, { owner, holders: new Set([holder]) })
+    else held.holders.add(holder)
+    return 'new'
   }
 
-  /** Names whom to unsubscribe from when nobody wants the URI any more. */
+  /** Names whom to unsubscribe from; undefined for who did not want the URI. */
   release(uri: string, holder: object): ResourceOwner | undefined {
     const held = this.#held.get(uri)
-    if (held?.holders.delete(holder) !== true || held.holders.size > 0) return undefined
-    this.#held.delete(uri)
+    if (held?.holders.delete(holder) !== true) return undefined
+    if (held.holders.size === 0) this.#held.delete(uri)
     return held.owner
   }
 
@@ -193,7 +192,7 @@ export class ClientLane {
     }
   }
 
-  #updated(upstream: string, notification: Notification): void {
+  #updated(upstream: string, notification: Notification, isMeant: (session: Session) => boolean = all): void {
     const original = notification.params?.uri
     const found = this.#heldAs(upstream, original)
     if (found === undefined) {
@@ -203,10 +202,16 @@ export class ClientLane {
     const [uri, { holders }] = found
     const told =
       uri === original ? notification : { ...notification, params: { ...notification.params, uri } }
-    for (const holder of holders) {
-      if ('emit' in holder) (holder as Exchange).emit(told)
-      else (holder as Session).notify(told)
-    }
+    for (const holder of holders) this.#tellHolder(holder, told, isMeant)
+  }
+
+  #tellHolder(holder: object, told: Notification, isMeant: (session: Session) => boolean): void {
+    const exchange = 'emit' in holder ? (holder as Exchange) : undefined
+    const session = exchange?.session ?? (holder as Session)
+    if (!isMeant(session)) return
+    if (exchange === undefined) session.notify(told)
+    // Before it is acknowledged, a listen hears of nothing.
+    else if (this.#listens.has(exchange)) exchange.emit(told)
   }
 
   /** The URI that clients know, by the one its owner uses: the same, but for renamed ones. */
@@ -234,4 +239,8 @@ export class ClientLane {
     this.dropped++
     return true
   }
+}
+
+function all(): boolean {
+  return true
 }

@@ -14,6 +14,10 @@ import type {
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
+/** What may wait for a client that thinks: messages, and the length of their parameters as text. The oldest goes first. */
+const MAX_KEPT = 64
+const MAX_KEPT_LENGTH = 64 * 1024
+
 type Send = (ask: Ask) => Promise<AskReply>
 /** Takes an ask in the client's place; `onward` is the way to the client itself. */
 type Asker = (ask: Ask, onward: Send) => Promise<AskReply>
@@ -47,6 +51,7 @@ export class RoadExchange implements Exchange {
   #controller: AbortController | undefined = undefined
   #asker: Asker | undefined = undefined
   #heir: RoadExchange | undefined = undefined
+  #kept: Kept | undefined = undefined
 
   constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
     this.id = id
@@ -93,8 +98,9 @@ export class RoadExchange implements Exchange {
 
   emit(notification: Notification): void {
     if (this.#heir !== undefined) return passTo(this.#heir, notification)
-    // After the answer, or when nobody listens, there is nowhere for it to go.
-    if (this.answer !== undefined || this.cancelled) return
+    // After the answer, or when nobody listens, there is nowhere for it to go; but a client that thinks comes back.
+    if (this.answer !== undefined) return this.#kept?.add(notification)
+    if (this.cancelled) return
     this.touched = true
     this.#carrier.emit(this, notification, told => this.#inbound.emit(told))
   }
@@ -120,9 +126,33 @@ export class RoadExchange implements Exchange {
     this.#asker = asker
   }
 
+  /** The answer is no end: the client will take the same call up again, and what comes meanwhile waits for that. */
+  expectHeir(): void {
+    this.#kept = new Kept()
+  }
+
   /** The client took the same call up again: what still comes for this exchange belongs to that one. */
   continueAs(heir: RoadExchange): void {
     this.#heir = heir
+    for (const notification of this.#kept?.take() ?? []) passTo(heir, notification)
+  }
+}
+
+/** What a call says while its client thinks. */
+class Kept {
+  readonly #notifications: { readonly notification: Notification; readonly length: number }[] = []
+  #length = 0
+
+  add(notification: Notification): void {
+    const { length } = JSON.stringify(notification.params ?? {})
+    this.#notifications.push({ notification, length })
+    this.#length += length
+    while (this.#notifications.length > MAX_KEPT || this.#length > MAX_KEPT_LENGTH)
+      this.#length -= this.#notifications.shift()?.length ?? this.#length
+  }
+
+  take(): Notification[] {
+    return this.#notifications.splice(0).map(({ notification }) => notification)
   }
 }
 

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { askFor, toModernAsk } from '../protocol/era/asks.ts'
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { cannotAsk, hookReply, lackingFor, missingCapability } from './ask-client.ts'
+import { cannotAsk, hookReply, lackingFor, missingCapability, replyOf, wantedOf } from './ask-client.ts'
 import type { RoadCall, RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import type { Answer, Ask, AskReply } from './ports.ts'
@@ -140,10 +139,11 @@ export class HeldCall {
     exchange.onCancel(reason => this.#call.cancel(reason))
     const next = this.next()
     const answers = isObject(responses) ? responses : {}
-    for (const [key, { reply }] of this.#open) {
-      if (!Object.hasOwn(answers, key)) continue
+    for (const [key, { ask, reply }] of this.#open) {
+      const result = Object.hasOwn(answers, key) ? answers[key] : undefined
+      if (!isObject(result)) continue
       this.#open.delete(key)
-      reply({ result: answers[key] as JsonObject })
+      reply(replyOf(ask, result, exchange.session.client))
     }
     // What the client left out is asked again.
     if (this.#open.size > 0) this.#arm(BATCH_MS, () => this.#tell())
@@ -163,13 +163,12 @@ export class HeldCall {
     if (this.#waiting === undefined || this.#open.size === 0) return
     if (!this.#graph.parking.add(this)) return this.expire('too many calls wait for their clients')
     const { client } = this.#exchange.session
-    const inputRequests = Object.fromEntries(
-      [...this.#open].map(([key, { ask }]) => [key, toModernAsk(askFor(ask, client).ask)]),
-    )
+    const inputRequests = wantedOf(this.#open, client)
     const requestState = sealState(this.#graph, this.#call, { parked: { id: this.id, round: ++this.#round } })
     this.#arm(STATE_TTL_MS, () => this.expire('the client did not come back in time'))
     const { resolve } = this.#waiting
     this.#waiting = undefined
+    this.#exchange.expectHeir()
     resolve({ input: Payload.of({ resultType: 'input_required', inputRequests, requestState }, 'modern') })
   }
 

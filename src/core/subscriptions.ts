@@ -2,10 +2,11 @@ import { declaresTasks } from '../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { mergedCapabilities } from './capabilities.ts'
+import { known, mergedCapabilities } from './capabilities.ts'
 import type { Graph } from './graph.ts'
 import type { ListenFilter } from './client-lane.ts'
 import type { RoadExchange } from './exchange.ts'
+import { inTime } from './grace.ts'
 import { askOwner } from './resource-owner.ts'
 import type { Answer, Exchange } from './ports.ts'
 import { ownTasks, tellOfTasks } from './tasks/listen-tasks.ts'
@@ -18,6 +19,8 @@ const FLAGS = {
 } as const
 /** URIs in one `subscriptions/listen`. */
 const MAX_URIS = 1024
+/** How long an acknowledgement waits for servers to know what is watched; it is told them later if this was too short. */
+const HOLD_MS = 1000
 
 /** `subscriptions/listen` (2026-07-28): acknowledges what can be had, then stays open until the client ends it. */
 export async function listen(exchange: RoadExchange, graph: Graph): Promise<Answer> {
@@ -26,19 +29,30 @@ export async function listen(exchange: RoadExchange, graph: Graph): Promise<Answ
     return { error: rpcError(RPC.invalidParams, 'Invalid params: "notifications" must be an object') }
   if (isAsked(asked.taskIds) && !declaresTasks(exchange.session.client.capabilities))
     return { error: tasksNotDeclared() }
+  // A client may listen before anything else, and while upstreams still start.
+  await known(graph)
   const filter = { ...honoured(asked, graph), taskIds: ownTasks(exchange, graph, asked.taskIds) }
+  // What is acknowledged is watched from then on. One resource that cannot be watched now is no reason to lose the others.
+  const held = Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
+  if (filter.uris.size > 0) await inTime(graph.clock, HOLD_MS, held)
   const ended = graph.lane.listen(exchange, filter)
-  if (ended === undefined) return { error: rpcError(RPC.internal, 'Subscription limit reached') }
+  if (ended === undefined) {
+    letGo(filter.uris, exchange, graph)
+    return { error: rpcError(RPC.internal, 'Subscription limit reached') }
+  }
   exchange.emit({
     method: 'notifications/subscriptions/acknowledged',
     params: { notifications: describe(filter) },
   })
   tellOfTasks(filter.taskIds, exchange, graph)
-  // One resource that cannot be watched now is no reason to lose the others.
-  await Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
+  await held
   await ended
-  for (const uri of filter.uris) release(uri, exchange, graph, exchange)
+  letGo(filter.uris, exchange, graph)
   return { result: Payload.of({ resultType: 'complete' }) }
+}
+
+function letGo(uris: ReadonlySet<string>, exchange: Exchange, graph: Graph): void {
+  for (const uri of uris) release(uri, exchange, graph, exchange)
 }
 
 function isAsked(taskIds: unknown): boolean {
@@ -66,11 +80,12 @@ function describe(filter: ListenFilter): JsonObject {
   return notifications
 }
 
-/** `resources/subscribe` (legacy): the upstream is subscribed once, however many sessions want the URI. */
+/** `resources/subscribe` (legacy): each link to the upstream is subscribed once, however many sessions want the URI. */
 export async function subscribe(exchange: Exchange, graph: Graph): Promise<Answer> {
   const uri = exchange.params?.uri
   if (typeof uri !== 'string')
     return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
+  await known(graph)
   const capabilities = mergedCapabilities(graph)
   if (!isObject(capabilities.resources) || capabilities.resources.subscribe !== true) {
     return {
@@ -95,7 +110,7 @@ async function hold(uri: string, holder: object, graph: Graph, exchange: Exchang
     return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
   const place = graph.lane.hold(uri, owner, holder)
   if (place === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
-  if (place === 'joined') return done
+  if (place === 'known') return done
   try {
     const answer = await askOwner('resources/subscribe', owner, graph, exchange.session)
     if ('error' in answer) graph.lane.release(uri, holder)

@@ -8,7 +8,8 @@ const MAX_EACH = 16
 /** How long one of them is kept that nobody uses. */
 export const LINK_IDLE_MS = 5 * 60_000
 
-interface Sizes {
+/** How many links of each sort an upstream has. */
+export interface Sizes {
   readonly replicas: number
   readonly min: number
   readonly max: number
@@ -41,4 +42,9 @@ export function forwardedTo(spec: UpstreamConfig): readonly string[] {
 /** Whether each project has a process of its own. */
 export function isPerProject(spec: UpstreamConfig): boolean {
   return spec.type === 'stdio' && spec.cwd === 'project'
+}
+
+/** Where they may work. */
+export function allowedIn(spec: UpstreamConfig): readonly string[] | undefined {
+  return spec.type === 'stdio' ? spec.projects : undefined
 }

@@ -8,7 +8,7 @@ import type {
 } from '../core/ports.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
-import { forwardedTo, isPerProject, LINK_IDLE_MS, sizesOf } from './fleet-sizes.ts'
+import { allowedIn, forwardedTo, isPerProject, LINK_IDLE_MS, sizesOf } from './fleet-sizes.ts'
 import { IdleRest } from './idle-rest.ts'
 import type { Keepers } from './keepers.ts'
 import type { Link } from './link.ts'
@@ -16,6 +16,7 @@ import type { LinkKeeper } from './link-keeper.ts'
 import { LinkPool, type LaneOptions } from './link-pool.ts'
 import { Projects } from './projects.ts'
 import { Replicas } from './replicas.ts'
+import { SUBSCRIBE } from './wishes.ts'
 
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
@@ -24,12 +25,14 @@ export interface FleetHost {
   readonly spec: UpstreamConfig
   readonly context: UpstreamContext
   readonly keepers: Keepers
-  /** Whether somebody waits for what the server says unasked. */
-  isWatched(): boolean
+  /** Whether somebody waits for what the server says unasked, on any link or on the one of this keeper. */
+  isWatched(keeper?: LinkKeeper): boolean
   /** The main link is another one, or gone. */
   changed(state: UpstreamState, link: Link | undefined): void
   /** A link beside it is up. */
   opened(link: Link): void
+  /** The same, or it has gone. */
+  moved(keeper: LinkKeeper): void
 }
 
 /** All links to one server: the main one, its replicas, and those that belong to one session or caller. */
@@ -68,6 +71,7 @@ export class Fleet {
       get main() {
         return main()
       },
+      isWatched: keeper => host.isWatched(keeper),
       keeper: (capabilities, also) => this.#makeAnother(capabilities, also),
     })
     const rest = (): void => this.#rest(`it was not called for ${String(spec.idle)}`)
@@ -81,6 +85,8 @@ export class Fleet {
     if (main === undefined) return undefined
     if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#keeperFor(call, main).link
     const project = this.#projects.known(call.exchange.session)
+    // A subscription is nobody's exchange, and asks nobody where it works.
+    if (project === undefined && call.method === SUBSCRIBE) return main
     return project === undefined ? undefined : this.#keeperFor(call, main, project).link
   }
 
@@ -90,8 +96,19 @@ export class Fleet {
     if (main === undefined) return undefined
     if (this.#projects === undefined || OF_MAIN.has(call.method))
       return this.#keeperFor(call, main).readyFor(call)
-    const project = await this.#projects.of(call)
+    const project =
+      call.method === SUBSCRIBE ? this.#projects.known(call.exchange.session) : await this.#projects.of(call)
+    if (project === undefined) return main
     return this.#keeperFor(call, main, project).readyFor(call)
+  }
+
+  /** Whose link the calls of a session take, where that is up and not the main one. */
+  home(session: Session): LinkKeeper | undefined {
+    const main = this.main.link
+    const project = this.#projects?.known(session)
+    if (main === undefined || (this.#projects !== undefined && project === undefined)) return undefined
+    const keeper = this.#pool.laneOf(session, main, this.#apart(project))
+    return keeper?.link === undefined ? undefined : keeper
   }
 
   links(): Link[] {
@@ -140,11 +157,14 @@ export class Fleet {
     this.#projects?.sessionEnded(session)
   }
 
+  /** The main process runs where the gateway does: whoever works there, and shares, needs no other. */
+  #apart(project: string | undefined): string | undefined {
+    return project !== this.#projects?.home || this.#host.spec.isolation !== 'shared' ? project : undefined
+  }
+
   #keeperFor(call: Call, main: Link, project?: string): LinkKeeper {
-    // The main process runs where the gateway does: whoever works there, and shares, needs no other.
-    const isApart = project !== this.#projects?.home || this.#host.spec.isolation !== 'shared'
-    const keeper = this.#pool.keeperFor(call, main, isApart ? project : undefined)
-    if (this.#replicas === undefined || OF_MAIN.has(call.method)) return keeper
+    const keeper = this.#pool.keeperFor(call, main, this.#apart(project))
+    if (this.#replicas === undefined || OF_MAIN.has(call.method) || call.method === SUBSCRIBE) return keeper
     return this.#replicas.pick() ?? keeper
   }
 
@@ -185,10 +205,10 @@ export class Fleet {
         this.#besides(keeper, state, link)
       },
       lost: (keeper, link, why) => {
+        // The server is away for all: what was watched here is not to be told to the main link in its last moment.
+        if (link.wire.streams && this.main.link !== undefined) this.main.lost(this.main.link, why)
         keeper.lost(link, why)
-        if (!link.wire.streams) return
-        this.#pool.drop(keeper)
-        if (this.main.link !== undefined) this.main.lost(this.main.link, why)
+        if (link.wire.streams) this.#pool.drop(keeper)
       },
     })
     return another
@@ -211,6 +231,7 @@ export class Fleet {
       log.warn('a replica is not available', { upstream: name, problem })
     else log.debug('a link beside the main one', { state, problem, pid })
     if (state === 'ready' && link !== undefined) this.#host.opened(link)
+    if (state !== 'starting') this.#host.moved(keeper)
   }
 
   /** The main link is about to be lost: a replica that is up takes its place, and nobody misses anything. */
@@ -260,17 +281,11 @@ export class Fleet {
   }
 }
 
-function allowedIn(spec: UpstreamConfig): readonly string[] | undefined {
-  return spec.type === 'stdio' ? spec.projects : undefined
-}
-
 /** What belongs to the main link, or is the same everywhere and better asked of one. */
 const OF_MAIN: ReadonlySet<string> = new Set([
   'tools/list',
   'prompts/list',
   'resources/list',
   'resources/templates/list',
-  'resources/subscribe',
-  'resources/unsubscribe',
   'logging/setLevel',
 ])

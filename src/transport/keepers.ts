@@ -1,4 +1,4 @@
-import type { UpstreamConfig, UpstreamContext, UpstreamState } from '../core/ports.ts'
+import type { Session, UpstreamConfig, UpstreamContext, UpstreamState } from '../core/ports.ts'
 import { replyFor } from '../protocol/era/asks.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { parseDuration } from '../util/units.ts'
@@ -28,6 +28,9 @@ export interface Keeping {
   lost(keeper: LinkKeeper, link: Link, why: string): void
 }
 
+/** Whom a change is told that came by the link of a keeper; undefined for everybody. */
+export type Audience = (keeper: LinkKeeper) => ((session: Session) => boolean) | undefined
+
 /** Makes the keepers of one upstream, and knows what they have in common. */
 export class Keepers {
   readonly memory: EraMemory
@@ -36,11 +39,13 @@ export class Keepers {
   readonly #spec: UpstreamConfig
   readonly #context: UpstreamContext
   readonly #connect: Connect
+  readonly #audience: Audience
 
-  constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect) {
+  constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect, audience: Audience) {
     this.#spec = spec
     this.#context = context
     this.#connect = connect
+    this.#audience = audience
     this.memory = new EraMemory(context.clock)
     this.drops = new Drops(context.log, new GarbageBudget(context.clock))
   }
@@ -76,7 +81,7 @@ export class Keepers {
       clock: context.clock,
       drops: this.drops,
       habits: this.#habits,
-      notify: notification => context.notify(notification),
+      notify: notification => context.notify(notification, this.#audience(keeper)),
       ask: async (ask, exchange) => {
         const reply = await context.ask(ask, exchange)
         const version = keeper.link?.server?.version

@@ -7,6 +7,7 @@ import { METHODS } from '../protocol/methods.ts'
 import type { Link } from './link.ts'
 import type { LinkKeeper } from './link-keeper.ts'
 import { WarmLinks } from './warm-links.ts'
+import { SUBSCRIBE } from './wishes.ts'
 
 /** Links that differ in nothing but what their clients can be asked for. */
 const MAX_SHARED = 8
@@ -28,6 +29,8 @@ export interface PoolHost {
   readonly idleMs: number
   /** The link of the upstream itself, for lists and for all who need none of their own. */
   readonly main: LinkKeeper
+  /** Whether somebody waits for what is said on its link. */
+  isWatched(keeper: LinkKeeper): boolean
   /** Makes the keeper of another link, for clients that can be asked for this. */
   keeper(capabilities: JsonObject, also?: LaneOptions): LinkKeeper
 }
@@ -56,6 +59,9 @@ interface Declared {
   readonly capabilities: JsonObject
 }
 
+type Headers = Readonly<Record<string, string>>
+const NO_HEADERS: Headers = Object.freeze({})
+
 /** The links to one server: one that all share, and more where sessions, callers or capabilities must not mix. */
 export class LinkPool {
   readonly #host: PoolHost
@@ -71,19 +77,35 @@ export class LinkPool {
   }
 
   /** Whose link a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
-  keeperFor(call: Call, main: Link, project?: string): LinkKeeper {
-    const { method, exchange } = call
-    if (
-      (project === undefined && this.#isShared(main)) ||
-      METHODS.get(method)?.to === 'list' ||
-      OWN.has(method)
-    )
-      return this.#host.main
-    const { fingerprint, capabilities } = this.#declares(exchange.session, main)
-    const owner = this.#owner(call)
-    const key = project === undefined ? `${owner}\n${fingerprint}` : JSON.stringify([owner, project])
-    const lane = this.#lanes.get(key) ?? this.#open(key, capabilities, exchange.session, project)
+  keeperFor({ method, exchange, headers }: Call, main: Link, project?: string): LinkKeeper {
+    if (METHODS.get(method)?.to === 'list' || method === SET_LEVEL) return this.#host.main
+    const { session } = exchange
+    const key = this.#keyOf(session, headers, main, project)
+    if (key === undefined) return this.#host.main
+    const lane =
+      this.#lanes.get(key) ?? (this.#mayOpen(method) ? this.#open(key, session, main, project) : undefined)
     return lane?.keeper ?? this.#host.main
+  }
+
+  /** Whose link a session has already, beside the main one. */
+  laneOf(session: Session, main: Link, project?: string): LinkKeeper | undefined {
+    // Which one that is depends on headers that nobody knows without a call.
+    if (this.#host.forwarded.length > 0) return undefined
+    const key = this.#keyOf(session, NO_HEADERS, main, project)
+    return key === undefined ? undefined : this.#lanes.get(key)?.keeper
+  }
+
+  /** Who only watches takes nobody's place, and can watch on the main link. */
+  #mayOpen(method: string): boolean {
+    return method !== SUBSCRIBE || this.#room() > 0
+  }
+
+  /** Undefined for who takes the main link. */
+  #keyOf(session: Session, headers: Headers, main: Link, project: string | undefined): string | undefined {
+    if (project === undefined && this.#isShared(main)) return undefined
+    const owner = this.#owner(session, headers)
+    if (project !== undefined) return JSON.stringify([owner, project])
+    return `${owner}\n${this.#declares(session, main).fingerprint}`
   }
 
   /** All links beside the main one that are up. */
@@ -145,7 +167,7 @@ export class LinkPool {
     return wire.streams ? server?.era === 'modern' : this.#host.isolation === 'shared'
   }
 
-  #owner({ exchange: { session }, headers }: Call): string {
+  #owner(session: Session, headers: Headers): string {
     const { isolation, forwarded } = this.#host
     const owner = isolation === 'shared' ? '' : ownerIn(isolation, session)
     return forwarded.length === 0
@@ -175,13 +197,13 @@ export class LinkPool {
     return this.#host.max - this.#lanes.size - busy - this.#warm.size
   }
 
-  #open(key: string, capabilities: JsonObject, session: Session, cwd?: string): Lane | undefined {
+  #open(key: string, session: Session, main: Link, cwd?: string): Lane | undefined {
     const { isolation, clock, idleMs } = this.#host
     if (isolation === 'shared' && cwd === undefined && this.#lanes.size >= MAX_SHARED) return undefined
     this.#makeRoomFor(session)
     const lane: Lane = {
       key,
-      keeper: this.#warm.take() ?? this.#fresh(capabilities, cwd),
+      keeper: this.#warm.take() ?? this.#fresh(this.#declares(session, main).capabilities, cwd),
       session: isolation === 'session' && session.label === undefined ? session.id : undefined,
       caller: callerOf(session),
       openedAt: clock.now(),
@@ -225,7 +247,7 @@ export class LinkPool {
     lane.takeBackCheck = clock.after(ms, () => {
       const since = idleSince(lane)
       const left = since === undefined ? 0 : since + idleMs - clock.now()
-      if (since !== undefined && left <= 0) this.#leave(lane)
+      if (since !== undefined && left <= 0 && !this.#host.isWatched(lane.keeper)) this.#leave(lane)
       else this.#check(lane, Math.max(left, 1000))
     })
   }
@@ -246,8 +268,8 @@ export class LinkPool {
 }
 
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
-/** What the upstream is asked for in everybody's name. */
-const OWN: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe', 'logging/setLevel'])
+/** What the upstream is told in everybody's name. */
+const SET_LEVEL = 'logging/setLevel'
 
 function ownerIn(isolation: 'session' | 'principal', session: Session): string {
   return isolation === 'session' ? conversationKey(session) : principalKey(session.principal)

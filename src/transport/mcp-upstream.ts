@@ -18,7 +18,7 @@ import { Fleet } from './fleet.ts'
 import { Keepers, type Connect } from './keepers.ts'
 import type { Link } from './link.ts'
 import { Remembered } from './remembered.ts'
-import { Wishes } from './wishes.ts'
+import { UNSUBSCRIBE, Wishes } from './wishes.ts'
 
 const OTHER_ERA = 'it speaks another era of the protocol now'
 /** Methods that may be sent twice: they read. */
@@ -46,8 +46,8 @@ export class McpUpstream implements Upstream {
     this.spec = spec
     this.#context = context
     this.#doubt = new EraDoubt(context)
-    this.#wishes = new Wishes(context)
-    this.#keepers = new Keepers(spec, context, connect)
+    this.#wishes = new Wishes(context, session => this.#fleet.home(session))
+    this.#keepers = new Keepers(spec, context, connect, keeper => this.#wishes.audienceOf(keeper))
     this.#remembered = new Remembered(context.memory)
     this.server = this.#remembered.server
     if (this.server !== undefined) this.#keepers.memory.learn(this.server.era, this.#remembered.ageMs)
@@ -55,7 +55,8 @@ export class McpUpstream implements Upstream {
       spec,
       context,
       keepers: this.#keepers,
-      isWatched: () => this.#wishes.arePending,
+      isWatched: keeper => this.#wishes.arePending(keeper),
+      moved: keeper => this.#wishes.moved(keeper),
       changed: (state, link) => this.#changed(state, link),
       opened: link => this.#wishes.opened(link),
     })
@@ -103,11 +104,12 @@ export class McpUpstream implements Upstream {
   }
 
   sessionEnded(session: Session): void {
-    this.#fleet.sessionEnded(session)
     this.#wishes.forget(session, this.#fleet.links())
+    this.#fleet.sessionEnded(session)
   }
 
   async dispatch(call: Call): Promise<Answer> {
+    if (call.method === UNSUBSCRIBE) return this.#wishes.unsubscribe(call)
     const link = this.#fleet.now(call) ?? (await this.#fleet.soon(call))
     if (link === undefined) return cancelledAnswer()
     const { use } = link

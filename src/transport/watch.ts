@@ -18,13 +18,23 @@ const MAX_URIS = 10_000
 /** How long a subscriber waits for the server to acknowledge; it is subscribed later if this was too short. */
 const ACKNOWLEDGE_MS = 5000
 
+/** What a watch is there for beside resources, and who hears of it. */
+export interface WatchRole {
+  /** Whether it listens for changed lists as well. */
+  readonly lists: boolean
+  notify(notification: Notification): void
+}
+
 /**
- * What anybody wants to hear of a server: one `subscriptions/listen` kept open on a modern one, and a subscription for
+ * What is to be heard of a server on one of its links: one `subscriptions/listen` kept open on a modern one, and a subscription for
  * each URI on a legacy one, made again on every new link.
  */
 export class Watch {
   readonly #context: UpstreamContext
+  readonly #role: WatchRole
   readonly #uris = new Map<string, number>()
+  /** What is being taken back at a legacy server: over HTTP, what is said later may be heard earlier. */
+  readonly #ending = new Map<string, Promise<void>>()
   readonly #backoff = new Backoff()
   #link: Link | undefined
   #current: Subscription | undefined
@@ -34,8 +44,13 @@ export class Watch {
   #isHonoured = true
   #since = Infinity
 
-  constructor(context: UpstreamContext) {
+  constructor(context: UpstreamContext, role: WatchRole) {
     this.#context = context
+    this.#role = role
+  }
+
+  get link(): Link | undefined {
+    return this.#link
   }
 
   /** Whether anybody watches a resource. */
@@ -59,26 +74,33 @@ export class Watch {
     this.#link = undefined
   }
 
-  async add(call: Call, link: Link): Promise<Answer> {
-    const uri = String(call.params?.uri)
-    const refusal = this.#refusal(link)
+  /** One more watches a URI. Without a call the server is only told, now or once there is a link. */
+  async add(uri: string, by?: { readonly call: Call; readonly link: Link }): Promise<Answer> {
+    await this.#ending.get(uri)
+    const refusal = by === undefined ? undefined : this.#refusal(by.link)
     if (refusal !== undefined) return { error: refusal }
     const count = this.#uris.get(uri) ?? 0
-    if (count === 0 && link.server?.era === 'legacy') return this.#subscribe(uri, call, link)
+    if (count === 0 && by?.link.server?.era === 'legacy') return this.#subscribe(uri, by.call, by.link)
     this.#uris.set(uri, count + 1)
-    if (count === 0) await this.#renew()
+    if (count === 0) await this.#tell('resources/subscribe', uri)
     return { result: Payload.of({}) }
   }
 
-  async remove(call: Call, link: Link): Promise<Answer> {
-    const uri = String(call.params?.uri)
+  /** One less watches it. Never rejects. */
+  async remove(uri: string): Promise<void> {
     const count = this.#uris.get(uri) ?? 0
     if (count > 1) this.#uris.set(uri, count - 1)
     else if (this.#uris.delete(uri)) {
-      if (link.server?.era === 'legacy') return link.call(call)
-      await this.#renew()
+      const ended = this.#tell('resources/unsubscribe', uri).then(() => void this.#ending.delete(uri))
+      this.#ending.set(uri, ended)
+      await ended
     }
-    return { result: Payload.of({}) }
+  }
+
+  async #tell(method: string, uri: string): Promise<void> {
+    const link = this.#link
+    if (link?.server?.era === 'modern') await this.#renew()
+    else await link?.ask(method, { uri }).catch(() => undefined)
   }
 
   #refusal({ server }: Link): RpcError | undefined {
@@ -141,7 +163,8 @@ export class Watch {
 
   #wanted(link: Link): JsonObject {
     const wanted: JsonObject = {}
-    for (const [kind, flag] of Object.entries(FLAGS)) if (tellsOf(kind, link.server)) wanted[flag] = true
+    if (this.#role.lists)
+      for (const [kind, flag] of Object.entries(FLAGS)) if (tellsOf(kind, link.server)) wanted[flag] = true
     if (this.#uris.size > 0) wanted.resourceSubscriptions = [...this.#uris.keys()]
     return wanted
   }
@@ -152,7 +175,7 @@ export class Watch {
       this.#isHonoured = !isObject(honoured) || Object.keys(honoured).length > 0
       this.#since = this.#context.clock.now()
       acknowledge()
-    } else if (isGlobal(notification.method)) this.#context.notify(notification)
+    } else if (isGlobal(notification.method)) this.#role.notify(notification)
   }
 
   #ended(ended: Subscription, link: Link, response: RpcResponse | undefined): void {
@@ -165,7 +188,7 @@ export class Watch {
 
   #again(link: Link): void {
     void this.#renew().then(() => {
-      for (const change of changesOf(link.server)) this.#context.notify(change)
+      if (this.#role.lists) for (const change of changesOf(link.server)) this.#role.notify(change)
     })
   }
 }

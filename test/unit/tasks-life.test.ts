@@ -11,7 +11,7 @@ import { closeAfter, testClient, testGateway } from '../../src/testing/index.ts'
 import { v1TaskServer } from '../fixtures/tasks/sdk-v1.ts'
 import { begin, DECLARED, taskSetting, until } from './tasks/setting.ts'
 
-const PLACE = { at: 'server', upstream: 't', era: 'modern', original: 'task-1' } as const
+const PLACE = { at: 'server', upstream: 't', era: 'modern', original: 'task-1', tool: 'a' } as const
 
 /** As much of a graph as ids and tables need; `later` moves its clock. */
 function graphWith(tasks: TaskStore): { graph: Graph; later(ms: number): void } {

@@ -31,6 +31,7 @@ export function host(call: RoadCall, graph: Graph, keeping: Keeping, work: Work)
   })
   if (hosted === undefined) return undefined
   const exchange: RoadExchange = graph.exchange(session, inboundOf(call, hosted))
+  exchange.route = call.exchange.route
   const own = new RoadCall(call.upstream, call.method, call.params, exchange)
   Object.assign(own.headers, call.headers)
   void run(own, graph, hosted, work)

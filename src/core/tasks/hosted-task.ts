@@ -3,8 +3,8 @@ import { isTerminal, relateTo, unrelated, type TaskState } from '../../protocol/
 import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { cannotAsk, embedded } from '../ask-client.ts'
-import type { Answer, Ask, AskReply, Exchange } from '../ports.ts'
+import { cannotAsk, replyOf, wantedOf } from '../ask-client.ts'
+import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../ports.ts'
 
 interface Open {
   readonly ask: Ask
@@ -61,12 +61,9 @@ export class HostedTask {
   }
 
   /** The state with what belongs to it, as `tasks/get` of 2026-07-28 has it. */
-  detailed(): JsonObject {
+  detailed(client: ClientSide): JsonObject {
     const { state } = this
-    if (state.status === 'input_required') {
-      const inputRequests = Object.fromEntries([...this.#open].map(([key, { ask }]) => [key, embedded(ask)]))
-      return { ...state, inputRequests }
-    }
+    if (state.status === 'input_required') return { ...state, inputRequests: wantedOf(this.#open, client) }
     if (this.#outcome === undefined) return { ...state }
     if ('error' in this.#outcome)
       return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
@@ -95,10 +92,10 @@ export class HostedTask {
   }
 
   /** A modern client's answers, by key. What is not asked, or was answered already, is passed over. */
-  answer(responses: JsonObject): void {
-    for (const key of [...this.#open.keys()]) {
+  answer(responses: JsonObject, client: ClientSide): void {
+    for (const [key, { ask }] of [...this.#open]) {
       const response = Object.hasOwn(responses, key) ? responses[key] : undefined
-      if (isObject(response)) this.#reply(key, { result: response })
+      if (isObject(response)) this.#reply(key, replyOf(ask, response, client))
     }
   }
 

@@ -5,7 +5,7 @@ import { detached } from '../fanout.ts'
 import type { Graph } from '../graph.ts'
 import type { HostedTask } from './hosted-task.ts'
 import { getModern } from './relay.ts'
-import { openTaskId, type TaskPlace } from './task-id.ts'
+import { openTaskId, type ServerPlace, type TaskPlace } from './task-id.ts'
 
 /** Tasks that one `subscriptions/listen` may hear of. */
 const MAX_TASKS = 100
@@ -38,7 +38,7 @@ export function tellOfTasks(taskIds: readonly string[], exchange: RoadExchange, 
 
 function tellOfHosted(task: HostedTask | undefined, exchange: RoadExchange): void {
   if (task === undefined) return
-  const tell = (): void => emit(exchange, task.detailed())
+  const tell = (): void => emit(exchange, task.detailed(exchange.session.client))
   exchange.onCancel(task.watch(tell))
   tell()
 }
@@ -46,7 +46,7 @@ function tellOfHosted(task: HostedTask | undefined, exchange: RoadExchange): voi
 /** Not every server tells, so we look; the client is told what is new. */
 async function tellOfRelayed(
   taskId: string,
-  place: Extract<TaskPlace, { at: 'server' }>,
+  place: ServerPlace,
   exchange: RoadExchange,
   graph: Graph,
 ): Promise<void> {
@@ -68,7 +68,7 @@ async function tellOfRelayed(
 /** The task as it is, or nothing where its server could not be asked this time. */
 async function look(
   taskId: string,
-  place: Extract<TaskPlace, { at: 'server' }>,
+  place: ServerPlace,
   exchange: RoadExchange,
   graph: Graph,
 ): Promise<JsonObject | 'gone'> {

@@ -8,10 +8,8 @@ import { detached } from '../fanout.ts'
 import type { Graph } from '../graph.ts'
 import type { Answer } from '../ports.ts'
 import { askAboutTask } from './follow.ts'
-import type { TaskPlace } from './task-id.ts'
-
-/** A task that its server keeps. */
-type ServerPlace = Extract<TaskPlace, { at: 'server' }>
+import { lateAnswer, lateAnswerIn } from './late-answer.ts'
+import type { ServerPlace } from './task-id.ts'
 
 /** A modern client's request about a modern server's task, under the server's own id. */
 export async function passModern(place: ServerPlace, exchange: RoadExchange, graph: Graph): Promise<Answer> {
@@ -36,7 +34,7 @@ export async function getModern(place: ServerPlace, exchange: RoadExchange, grap
     RENAMED,
     `"resultType":"complete","taskId":${JSON.stringify(ours)}`,
   )
-  const payload = Payload.raw(renamed, 'modern')
+  const payload = await lateAnswerIn(Payload.raw(renamed, 'modern'), place, exchange.session, graph)
   if (valueOf(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
   return { result: await withoutAnswered(payload, place, exchange, graph) }
 }
@@ -73,7 +71,9 @@ export async function passLegacy(place: ServerPlace, exchange: RoadExchange, gra
       : reply
   })
   const params = { ...exchange.params, taskId: original }
-  const answer = await askAboutTask({ graph, upstream, exchange }, exchange.method, params)
+  const told = await askAboutTask({ graph, upstream, exchange }, exchange.method, params)
+  const isEnd = exchange.method === 'tasks/result'
+  const answer = isEnd ? await lateAnswer(told, place, exchange.session, graph) : told
   if (!('result' in answer)) return answer
   const value = answer.result.value()
   const named = value.taskId === original ? { ...value, taskId: ours } : value

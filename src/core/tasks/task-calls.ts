@@ -107,7 +107,8 @@ function passed({ call, graph }: Tasking, answer: Answer): Answer {
   const { session } = call.exchange
   if (state === undefined)
     return { error: rpcError(RPC.internal, 'the server answered with a task that is none') }
-  const place: TaskPlace = { at: 'server', upstream: call.upstream, era, original: state.taskId }
+  const tool = String(call.exchange.params?.name)
+  const place: TaskPlace = { at: 'server', upstream: call.upstream, era, original: state.taskId, tool }
   const taskId = sealTaskId(graph, session, place, state.ttlMs)
   if (taskId === undefined) return { error: rpcError(RPC.internal, 'the id of the task is too long') }
   if (era === 'modern') return { task: Payload.of({ ...value, resultType: 'task', taskId }, era) }

@@ -6,15 +6,25 @@ import { principalKey } from '../principal.ts'
 
 /** Where a task is kept: at a server, under the server's own id, or by ourselves. */
 export type TaskPlace =
-  | { readonly at: 'server'; readonly upstream: string; readonly era: Era; readonly original: string }
+  | {
+      readonly at: 'server'
+      readonly upstream: string
+      readonly era: Era
+      readonly original: string
+      /** What its client calls the tool. */
+      readonly tool: string
+    }
   | { readonly at: 'gateway'; readonly original: string }
+
+/** A task that its server keeps. */
+export type ServerPlace = Extract<TaskPlace, { at: 'server' }>
 
 interface Sealed {
   readonly place: TaskPlace
   readonly until: number
 }
 
-/** Longest id of a server that is passed on: it comes back in a header. */
+/** Longest id of a server, and name of a tool, that is passed on: it comes back in a header. */
 const MAX_ORIGINAL = 1024
 const DAY_MS = 86_400_000
 /** How long an id can be used at most, whatever its server says. */
@@ -27,7 +37,8 @@ export function sealTaskId(
   place: TaskPlace,
   ttlMs: number | null,
 ): string | undefined {
-  if (place.original.length > MAX_ORIGINAL) return undefined
+  if (place.original.length > MAX_ORIGINAL || (place.at === 'server' && place.tool.length > MAX_ORIGINAL))
+    return undefined
   // A server may prolong a task, so the id outlives what it said first.
   const life = ttlMs === null ? MAX_LIFE_MS : Math.min(Math.max(2 * ttlMs, DAY_MS), MAX_LIFE_MS)
   return graph.seal.close({ place, until: graph.clock.now() + life }, bindingOf(session))

@@ -23,13 +23,13 @@ const ACK: JsonObject = Object.freeze({ resultType: 'complete' })
 /** What a modern client can do with a task (2026-07-28, tasks extension). */
 const MODERN: Readonly<Record<string, Deed>> = {
   'tasks/get': {
-    hosted: task => modern({ ...task.detailed(), resultType: 'complete' }),
+    hosted: (task, { session }) => modern({ ...task.detailed(session.client), resultType: 'complete' }),
     relayed: getModern,
   },
   'tasks/update': {
-    hosted: (task, { params }) => {
+    hosted: (task, { params, session }) => {
       if (!isObject(params?.inputResponses)) return invalid('"inputResponses" must be an object')
-      task.answer(params.inputResponses)
+      task.answer(params.inputResponses, session.client)
       return modern(ACK)
     },
     relayed: passModern,

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../jsonrpc.ts'
 import { FORMS_SINCE, formFor } from './forms.ts'
 import type { Reader } from './reader.ts'
+import { RELATED_TASK } from './tasks.ts'
 import { samplingFor, toLegacyReply } from './sampling.ts'
 
 /** What a server asks, as far as its form matters here. */
@@ -39,7 +40,7 @@ function asItIs(result: JsonObject): JsonObject {
 export function toModernAsk({ method, params }: Wanted): JsonObject {
   if (params === undefined) return { method, params: {} }
   const { elicitationId: _id, _meta, ...rest } = params
-  const { progressToken: _token, ...meta } = isObject(_meta) ? _meta : {}
+  const { progressToken: _token, [RELATED_TASK]: _task, ...meta } = isObject(_meta) ? _meta : {}
   return { method, params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } }
 }
 

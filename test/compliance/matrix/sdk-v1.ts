@@ -13,6 +13,7 @@ import type { LoggingLevel } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
 import { Ear } from './heard.ts'
 import { capabilitiesOf } from './peer.ts'
+import { ProgressTap } from './progress.ts'
 import type { Answers, Around, Identity, Interest, Json, Peer, Place } from './peer.ts'
 
 const ASKED = {
@@ -33,6 +34,7 @@ export async function connectSdkV1(place: Place, { answers }: Identity): Promise
   client.fallbackNotificationHandler = async ({ method, params }) => heard.hear(method, params)
   if (answers) answerWith(client, answers)
   const transport = transportTo(place)
+  const progress = new ProgressTap(transport)
   await client.connect(transport)
   return {
     era: 'legacy',
@@ -43,7 +45,8 @@ export async function connectSdkV1(place: Place, { answers }: Identity): Promise
       instructions: client.getInstructions(),
     },
     heard,
-    request: (method, params = {}, around = {}) => request(client, method, params, around),
+    request: (method, params = {}, around = {}) =>
+      request(client, method, progress.around(params, around), around),
     setLogLevel: async level => void (await client.setLoggingLevel(level as LoggingLevel)),
     watch: interest => watch(client, interest),
     close: () => client.close(),
@@ -57,16 +60,10 @@ function answerWith(client: Client, answers: Answers): void {
   }
 }
 
-async function request(
-  client: Client,
-  method: string,
-  params: Json,
-  { signal, onProgress, raw }: Around,
-): Promise<Json> {
+async function request(client: Client, method: string, params: Json, { signal, raw }: Around): Promise<Json> {
   const options = {
     timeout: TIMEOUT,
     ...(signal ? { signal } : {}),
-    ...(onProgress ? { onprogress: (progress: object) => onProgress({ ...progress }) } : {}),
   }
   const typed = raw === true ? undefined : TYPED[method]
   if (typed) return (await typed(client, params as never, options)) as Json

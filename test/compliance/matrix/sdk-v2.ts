@@ -4,6 +4,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import * as z from 'zod'
 import { Ear } from './heard.ts'
 import { capabilitiesOf } from './peer.ts'
+import { ProgressTap } from './progress.ts'
 import type { Answers, Around, Era, Identity, Interest, Json, Peer, Place } from './peer.ts'
 
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel'
@@ -19,11 +20,13 @@ export async function connectSdkV2(era: Era, place: Place, { answers }: Identity
   const heard = new Ear()
   client.fallbackNotificationHandler = async ({ method, params }) => heard.hear(method, params)
   if (answers) answerWith(client, answers)
-  await client.connect(transportTo(place))
-  return peerOf(client, era, heard)
+  const transport = transportTo(place)
+  const progress = new ProgressTap(transport)
+  await client.connect(transport)
+  return peerOf(client, era, heard, progress)
 }
 
-function peerOf(client: Client, era: Era, heard: Ear): Peer {
+function peerOf(client: Client, era: Era, heard: Ear, progress: ProgressTap): Peer {
   let level: string | undefined
   return {
     era,
@@ -34,7 +37,8 @@ function peerOf(client: Client, era: Era, heard: Ear): Peer {
       instructions: client.getInstructions(),
     },
     heard,
-    request: (method, params = {}, around = {}) => request(client, method, withLevel(params, level), around),
+    request: (method, params = {}, around = {}) =>
+      request(client, method, progress.around(withLevel(params, level), around), around),
     setLogLevel: async wanted => {
       if (era === 'modern') level = wanted
       else await client.setLoggingLevel(wanted as LoggingLevel)
@@ -57,16 +61,10 @@ function withLevel(params: Json, level: string | undefined): Json {
   return { ...params, _meta: { ...(params['_meta'] as Json | undefined), [LOG_LEVEL]: level } }
 }
 
-async function request(
-  client: Client,
-  method: string,
-  params: Json,
-  { signal, onProgress, raw }: Around,
-): Promise<Json> {
+async function request(client: Client, method: string, params: Json, { signal, raw }: Around): Promise<Json> {
   const options = {
     timeout: TIMEOUT,
     ...(signal ? { signal } : {}),
-    ...(onProgress ? { onprogress: (progress: object) => onProgress({ ...progress }) } : {}),
   }
   const typed = raw === true ? undefined : TYPED[method]
   if (typed) return (await typed(client, params as never, options)) as Json
