@@ -104,18 +104,14 @@ export class RoadGate implements Gate {
     if (!this.#isOpen) return { answer: Promise.resolve(stopping()), cancel: () => undefined }
     const graph = this.#graph
     const exchange = graph.exchange(session, inbound)
-    return { answer: this.#travel(exchange, graph), cancel: reason => exchange.cancel(reason) }
+    const answer = exchange.method === 'initialize' ? this.#greet(exchange, graph) : travel(exchange, graph)
+    return { answer, cancel: reason => exchange.cancel(reason) }
   }
 
-  async #travel(exchange: RoadExchange, graph: Graph): Promise<Answer> {
-    graph.running++
-    try {
-      const answer = await travel(exchange, graph)
-      if (exchange.method === 'initialize' && 'result' in answer) this.#introduce(exchange.session)
-      return answer
-    } finally {
-      graph.running--
-    }
+  async #greet(exchange: RoadExchange, graph: Graph): Promise<Answer> {
+    const answer = await travel(exchange, graph)
+    if ('result' in answer) this.#introduce(exchange.session)
+    return answer
   }
 
   /** Before its client has been greeted, a session is told nothing (2025-11-25, lifecycle). */

@@ -32,7 +32,11 @@ export function guardSync(
  * A tap of an asynchronous hook in callback form: tapable waits for ever when a promise tap throws synchronously
  * or returns something that is no promise.
  */
-export function guardAsync(tap: Anything, origin: TapOrigin): (...args: unknown[]) => void {
+export function guardAsync(
+  tap: Anything,
+  origin: TapOrigin,
+  parameters: number,
+): (...args: unknown[]) => void {
   const call = tap as (a: unknown, b?: unknown) => unknown
   // Fixed arities: rest arguments cost twice as much on the road.
   const run = (a: unknown, b: unknown, done: Callback): void => {
@@ -50,10 +54,9 @@ export function guardAsync(tap: Anything, origin: TapOrigin): (...args: unknown[
       )
     else done(null, value ?? undefined)
   }
-  return (...args: unknown[]) => {
-    const done = args.at(-1) as Callback
-    run(args.length > 1 ? args[0] : undefined, args.length > 2 ? args[1] : undefined, done)
-  }
+  return parameters === 1
+    ? (a, done) => run(a, undefined, done as Callback)
+    : (a, b, done) => run(a, b, done as Callback)
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
