@@ -85,7 +85,7 @@ export class Link implements WireEvents {
           resolve(answer)
         } catch (error) {
           // What is no JSON shows when it is looked into.
-          reject(error)
+          reject(error instanceof Error ? error : new Error(reasonOf(error)))
         }
       }
       const pending = new Pending(++this.#lastId, call.method, call, settle, reject)
