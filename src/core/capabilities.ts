@@ -21,6 +21,14 @@ export function mergedCapabilities(graph: Graph): JsonObject {
   return merged
 }
 
+/** Whether any upstream may have a capability, without merging what all of them have: every exchange asks. */
+export function offersCapability({ upstreams }: Graph, capability: string): boolean {
+  for (const node of upstreams.values())
+    if ((node.upstream.server?.capabilities ?? unknownCapabilities(node))[capability] !== undefined)
+      return true
+  return false
+}
+
 /** The first declared upstream says how an extension is set. */
 function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): void {
   if (extensions !== undefined)

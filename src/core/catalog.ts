@@ -5,7 +5,7 @@ import { HEADER } from '../protocol/names.ts'
 import type { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import { entryOf, type CatalogEntry } from './catalog-entry.ts'
-import { mergedCapabilities } from './capabilities.ts'
+import { offersCapability } from './capabilities.ts'
 import type { Part } from './fanout.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import { Parts } from './parts.ts'
@@ -42,7 +42,7 @@ export class Catalog {
   /** The error for a method that no upstream can serve; undefined when there may be one. */
   refuses(exchange: Exchange): RpcError | undefined {
     const capability = METHODS.get(exchange.method)?.capability
-    if (capability === undefined || capability in mergedCapabilities(this.#graph)) return undefined
+    if (capability === undefined || offersCapability(this.#graph, capability)) return undefined
     return rpcError(RPC.methodNotFound, `Method not found: no upstream offers ${capability}`)
   }
 

@@ -35,7 +35,6 @@ export class RoadGate implements Gate {
   #graph: Graph
   #isOpen = true
   readonly #sessions = new Set<Session>()
-  #running = 0
   #conversations = 0
 
   constructor(graph: Graph, info: { name: string; version: string }) {
@@ -115,20 +114,14 @@ export class RoadGate implements Gate {
     if (!this.#isOpen) return { answer: Promise.resolve(stopping()), cancel: () => undefined }
     const graph = this.#graph
     const exchange = graph.exchange(session, inbound)
-    return { answer: this.#travel(exchange, graph), cancel: reason => exchange.cancel(reason) }
+    const answer = exchange.method === 'initialize' ? this.#greet(exchange, graph) : travel(exchange, graph)
+    return { answer, cancel: reason => exchange.cancel(reason) }
   }
 
-  async #travel(exchange: RoadExchange, graph: Graph): Promise<Answer> {
-    graph.running++
-    this.#running++
-    try {
-      const answer = await travel(exchange, graph)
-      if (exchange.method === 'initialize' && 'result' in answer) this.#introduce(exchange.session)
-      return answer
-    } finally {
-      graph.running--
-      this.#running--
-    }
+  async #greet(exchange: RoadExchange, graph: Graph): Promise<Answer> {
+    const answer = await travel(exchange, graph)
+    if ('result' in answer) this.#introduce(exchange.session)
+    return answer
   }
 
   /** Before its client has been greeted, a session is told nothing (2025-11-25, lifecycle). */
@@ -158,7 +151,7 @@ export class RoadGate implements Gate {
 
   status(): ReturnType<Gate['status']> {
     const upstreams = [...this.#graph.upstreams.values()].map(node => statusOf(node.upstream, this.#graph))
-    return { upstreams, sessions: this.#conversations, running: this.#running }
+    return { upstreams, sessions: this.#conversations, running: this.#graph.running }
   }
 }
 

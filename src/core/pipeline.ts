@@ -1,10 +1,12 @@
 import { gatewayError, GatewayError } from '../errors.ts'
+import type { HookTaps } from '../hooks/kinds.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { converse } from './asks.ts'
 import { RoadCall, type RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { OWN_METHODS } from './own-methods.ts'
 import type { Answer, Route } from './ports.ts'
+import type { Found } from './router.ts'
 
 /**
  * The road: request hooks → route → call hooks → dispatch → response hooks → settled.
@@ -12,30 +14,49 @@ import type { Answer, Route } from './ports.ts'
  */
 export async function travel(exchange: RoadExchange, graph: Graph): Promise<Answer> {
   const { hooks } = graph
+  const request = hooks.runner('request', exchange.method)
+  const response = hooks.runner('response', exchange.method)
   let answer: Answer
+  graph.running++
   try {
-    answer = (await hooks.runner('request', exchange.method)?.(exchange)) ?? (await forward(exchange, graph))
+    // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
+    answer = (request === undefined ? undefined : await request(exchange)) ?? (await forward(exchange, graph))
   } catch (error) {
     answer = failure(error, exchange, graph)
   }
-  try {
-    answer = (await hooks.runner('response', exchange.method)?.(answer, exchange)) ?? answer
-  } catch (error) {
-    answer = failure(error, exchange, graph)
-  }
+  if (response !== undefined) answer = await responded(response, answer, exchange, graph)
   exchange.answer = answer
   hooks.runner('settled', exchange.method)?.(exchange)
+  graph.running--
   return answer
 }
 
-async function forward(exchange: RoadExchange, graph: Graph): Promise<Answer> {
+async function responded(
+  response: HookTaps['response'],
+  answer: Answer,
+  exchange: RoadExchange,
+  graph: Graph,
+): Promise<Answer> {
+  try {
+    return (await response(answer, exchange)) ?? answer
+  } catch (error) {
+    return failure(error, exchange, graph)
+  }
+}
+
+function forward(exchange: RoadExchange, graph: Graph): Answer | Promise<Answer> {
   const own = OWN_METHODS.get(exchange.method)
   if (own !== undefined) return own(exchange, graph)
   const refused = graph.catalog.refuses(exchange)
   if (refused !== undefined) return { error: refused }
   const decided = graph.hooks.runner('route', exchange.method)?.(exchange)
-  const route =
-    decided === undefined ? await graph.router.find(exchange) : graph.router.permit(exchange, decided)
+  const found = decided === undefined ? graph.router.find(exchange) : graph.router.permit(exchange, decided)
+  return found instanceof Promise
+    ? found.then(route => follow(route, exchange, graph))
+    : follow(found, exchange, graph)
+}
+
+function follow(route: Found, exchange: RoadExchange, graph: Graph): Answer | Promise<Answer> {
   if ('error' in route) return route
   exchange.route = route
   return route.to === 'many' ? graph.catalog.list(exchange, route.upstreams) : call(exchange, route, graph)

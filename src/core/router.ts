@@ -9,7 +9,8 @@ import type { Call, Exchange, Route, Session } from './ports.ts'
 import { isUp } from './up.ts'
 import { matchesTemplate } from './uri-template.ts'
 
-type Found = Route | { readonly error: RpcError }
+/** Where an exchange goes, or why nowhere. */
+export type Found = Route | { readonly error: RpcError }
 
 /** Finds the one upstream that an exchange is for, by the name or URI it carries. */
 export class Router {

@@ -35,6 +35,7 @@ export function guardSync(
 export function guardAsync(
   tap: Anything,
   origin: TapOrigin,
+  parameters: number,
   decided: (first: unknown, plugin: string) => void = nobodyAsks,
 ): (...args: unknown[]) => void {
   const call = tap as (a: unknown, b?: unknown) => unknown
@@ -61,10 +62,9 @@ export function guardAsync(
       )
     else settle(a, done, value)
   }
-  return (...args: unknown[]) => {
-    const done = args.at(-1) as Callback
-    run(args.length > 1 ? args[0] : undefined, args.length > 2 ? args[1] : undefined, done)
-  }
+  return parameters === 1
+    ? (a, done) => run(a, undefined, done as Callback)
+    : (a, b, done) => run(a, b, done as Callback)
 }
 
 function nobodyAsks(): void {}

@@ -96,9 +96,13 @@ export class HookPoint {
    * hook costs a comparison.
    */
   runner(selector = ''): Anything | undefined {
+    if (this.#taps.length === 0) return undefined
     const key = this.#isNamed(selector) ? selector : ''
-    if (!this.#runners.has(key)) this.#runners.set(key, this.#compile(this.#select(key)))
-    return this.#runners.get(key)
+    const known = this.#runners.get(key)
+    if (known !== undefined || this.#runners.has(key)) return known
+    const made = this.#compile(this.#select(key))
+    this.#runners.set(key, made)
+    return made
   }
 
   /** Only selectors that a tap names have a runner of their own, so that no peer can grow the table. */
@@ -136,8 +140,10 @@ export class HookPoint {
         stage: STAGES.indexOf(tap.options.stage ?? 'normal'),
         before: namesBefore(tap),
       }
-      if (this.#isAsync()) hook.tapAsync(options, this.#protect(guardAsync(tap.run, origin, this.#decided())))
-      else hook.tap(options, this.#protect(guardSync(tap.run, origin)))
+      if (this.#isAsync()) {
+        const guarded = guardAsync(tap.run, origin, this.#parameters.length, this.#decided())
+        hook.tapAsync(options, this.#protect(guarded))
+      } else hook.tap(options, this.#protect(guardSync(tap.run, origin)))
     }
     return hook
   }
@@ -152,7 +158,11 @@ export class HookPoint {
   }
 
   #empty(): TapableHook {
-    return MAKE[HOOKS[this.name].kind](ARITY[this.name] ?? ['a', 'b'])
+    return MAKE[HOOKS[this.name].kind]([...this.#parameters])
+  }
+
+  get #parameters(): string[] {
+    return ARITY[this.name] ?? ['a', 'b']
   }
 
   /** An exchange knows which plugin ended its lane. */
@@ -168,9 +178,9 @@ export class HookPoint {
   #protect(run: (...args: unknown[]) => unknown): Anything {
     if (HOOKS[this.name].safe !== true) return run
     if (!this.#isAsync()) {
-      return (...args: unknown[]) => {
+      return (a: unknown, b: unknown, c: unknown) => {
         try {
-          run(...args)
+          run(a, b, c)
         } catch (error) {
           this.#report(error)
         }

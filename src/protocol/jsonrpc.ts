@@ -75,6 +75,23 @@ export function encodeResult(id: RpcId, result: Buffer): Buffer {
 
 const CLOSE = Buffer.from('}')
 
+/** A message as it goes out: in pieces where its bytes are too many to be copied together. */
+export type Written = string | Buffer | readonly Buffer[]
+
+/** Results above this stay a piece of their own. */
+const MAX_COPIED = 32 * 1024
+
+/** The same message, written without a copy of a large result. */
+export function writeResult(id: RpcId, result: Buffer): Buffer | readonly Buffer[] {
+  if (result.length <= MAX_COPIED) return encodeResult(id, result)
+  return [Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`), result, CLOSE]
+}
+
+/** What was written as one text, for who cannot take it in pieces. */
+export function inOnePiece(message: Written): string | Buffer {
+  return typeof message === 'string' || Buffer.isBuffer(message) ? message : Buffer.concat(message)
+}
+
 export function encodeError(id: RpcId | null, error: RpcError): string {
   return `{"jsonrpc":"2.0","id":${id === null ? 'null' : encodeId(id)},"error":${JSON.stringify(error)}}`
 }

@@ -5,7 +5,14 @@ import { toLegacyResult } from '../protocol/era/legacy-result.ts'
 import { stampSubscription, toModernError, toModernResult } from '../protocol/era/modern.ts'
 import { notificationFor } from '../protocol/era/notifications.ts'
 import type { Reader } from '../protocol/era/reader.ts'
-import { encodeError, encodeNotification, encodeResult, type RpcId } from '../protocol/jsonrpc.ts'
+import {
+  encodeError,
+  encodeNotification,
+  encodeResult,
+  writeResult,
+  type RpcId,
+  type Written,
+} from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 
@@ -13,13 +20,18 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 export const LISTEN = 'subscriptions/listen'
 
 /** An answer as the message its client reads. */
-export function encodeAnswer(id: RpcId, method: string, answer: Answer, reader: Reader): Buffer {
+export function encodeAnswer(
+  id: RpcId,
+  method: string,
+  answer: Answer,
+  reader: Reader,
+): Exclude<Written, string> {
   if ('error' in answer) return encodeFailure(id, method, answer.error, reader)
   if (reader.era === 'legacy') {
-    return encodeResult(id, toLegacyResult(payloadOf(answer), method, reader.version))
+    return writeResult(id, toLegacyResult(payloadOf(answer), method, reader.version))
   }
   // A wish for input and a task are never cacheable, so they are written as no method's result.
-  return encodeResult(id, toModernResult(payloadOf(answer), 'result' in answer ? method : ''))
+  return writeResult(id, toModernResult(payloadOf(answer), 'result' in answer ? method : ''))
 }
 
 /** What an answer that is no error carries. */

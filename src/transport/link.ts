@@ -76,15 +76,22 @@ export class Link implements WireEvents {
   }
 
   /** Passes a client's call to the server. Rejects with a GatewayError when it could not be asked. */
-  async call(call: Call): Promise<Answer> {
-    const response = await new Promise<RpcResponse>((resolve, reject) => {
-      const pending = new Pending(++this.#lastId, call.method, call, resolve, reject)
+  call(call: Call): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const settle = (response: RpcResponse): void => {
+        try {
+          const answer = answerOf(response, call, this.server)
+          if ('error' in answer) this.#inbox.answered(answer, call.exchange)
+          resolve(answer)
+        } catch (error) {
+          // What is no JSON shows when it is looked into.
+          reject(error instanceof Error ? error : new Error(reasonOf(error)))
+        }
+      }
+      const pending = new Pending(++this.#lastId, call.method, call, settle, reject)
       pending.takeBack = call.onCancel(reason => this.#cancel(pending, reason))
       if (pending.open && this.#turns?.holds(pending) !== true) this.#pass(pending, call)
     })
-    const answer = answerOf(response, call, this.server)
-    if ('error' in answer) this.#inbox.answered(answer, call.exchange)
-    return answer
   }
 
   /** A request of our own, such as the handshake; a probe has a string for its id. */

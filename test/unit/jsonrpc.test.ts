@@ -6,8 +6,10 @@ import {
   encodeNotification,
   encodeRequest,
   encodeResult,
+  inOnePiece,
   isBatch,
   parseMessage,
+  writeResult,
 } from '../../src/protocol/jsonrpc.ts'
 import { editObject } from '../../src/protocol/members.ts'
 import { MAX_DEPTH } from '../../src/protocol/scan.ts'
@@ -184,4 +186,13 @@ describe('any message', () => {
       { numRuns: 300 },
     )
   })
+})
+
+test('a large result is written in pieces, itself among them, and is the same message', () => {
+  for (const length of [10, 100_000]) {
+    const result = Buffer.from(JSON.stringify({ text: 'ä'.repeat(length) }))
+    const written = writeResult('ö', result)
+    assert.deepEqual(inOnePiece(written), encodeResult('ö', result))
+    assert.equal(Array.isArray(written) && written.includes(result), length > 10)
+  }
 })

@@ -1,4 +1,4 @@
-import { encodeError, type Message } from '../../protocol/jsonrpc.ts'
+import { encodeError, inOnePiece, type Message, type Written } from '../../protocol/jsonrpc.ts'
 import { answersOf, BatchAnswers, parseBatch } from '../batch.ts'
 import { answerLegacy, findSession, isTaken, TAKEN, takeNotification } from './answer-legacy.ts'
 import type { HttpEdge } from './edge.ts'
@@ -69,8 +69,8 @@ class BatchSink implements Sink {
     this.#reply.onLost(listener)
   }
 
-  finish(_status: number, message: Buffer | string): void {
-    this.#answers.add(message)
+  finish(_status: number, message: Written): void {
+    this.#answers.add(inOnePiece(message))
     if (this.#isStreaming) for (const answer of this.#answers.take()) this.#reply.event(answer)
     if (!this.#answers.isComplete) return
     if (this.#isStreaming) this.#reply.end()

@@ -13,7 +13,7 @@ import type {
 } from '../../core/ports.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { newestReader, type Reader } from '../../protocol/era/reader.ts'
-import { encodeError, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
+import { encodeError, type RpcId, type RpcRequest, type Written } from '../../protocol/jsonrpc.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { Asking, type ClientAsks } from '../client-asks.ts'
 import { encodeAnswer, encodeTold, errorFor, LISTEN, listenAnswer, thrownAnswer } from '../client-answer.ts'
@@ -115,7 +115,7 @@ export class Post implements Inbound {
   /** Writes the answer to the client. */
   finish(answer: Answer, log: Log): void {
     let status = 'error' in answer ? (answer.http?.status ?? statusOf(answer.error, this.era)) : 200
-    let message: Buffer | string
+    let message: Written
     try {
       message = encodeAnswer(this.id, this.method, answer, this.#reader)
     } catch (thrown) {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { RpcError } from '../../core/ports.ts'
-import { encodeError, type RpcId } from '../../protocol/jsonrpc.ts'
+import { encodeError, inOnePiece, type RpcId, type Written } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/names.ts'
 import type { Accepts, Refusal } from '../guard-http.ts'
 import type { EventStream, SseStream, SseStreams } from '../sse-write.ts'
@@ -17,7 +17,7 @@ export interface Sink {
   /** Gives a client that waits an id to come back with, where it can use one. */
   prime(): void
   /** The status and the headers are for a response that has not begun. */
-  finish(status: number, message: Buffer | string, headers?: Readonly<Record<string, string>>): void
+  finish(status: number, message: Written, headers?: Readonly<Record<string, string>>): void
   /** Runs when the client goes away before its answer and cannot come back for it. */
   onLost(listener: () => void): void
 }
@@ -83,10 +83,10 @@ export class Reply implements Sink {
     return this.canStream && this.#open().send(message)
   }
 
-  finish(status: number, message: Buffer | string, headers?: Readonly<Record<string, string>>): void {
-    if (this.#stream !== undefined) return this.#stream.end(message)
+  finish(status: number, message: Written, headers?: Readonly<Record<string, string>>): void {
+    if (this.#stream !== undefined) return this.#stream.end(inOnePiece(message))
     if (!this.isOpen) return
-    if (status === 200 && !this.accepts.json) this.#open().end(message)
+    if (status === 200 && !this.accepts.json) this.#open().end(inOnePiece(message))
     else sendJson(this.#response, status, message, this.#headers(headers))
   }
 
@@ -124,15 +124,29 @@ export class Reply implements Sink {
 export function sendJson(
   response: ServerResponse,
   status: number,
-  body: Buffer | string,
+  body: Written,
   headers?: Readonly<Record<string, string>>,
 ): void {
-  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  const length = lengthOf(body)
   const own = { 'content-type': 'application/json', 'content-length': length, 'cache-control': 'no-store' }
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers })
   // Head and body leave in one write where both are text; latin1 keeps the bytes as they are.
-  if (typeof body !== 'string' && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
-  else response.end(body)
+  if (Buffer.isBuffer(body) && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
+  else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
+  else endWith(response, body)
+}
+
+/** Head and all pieces leave in one write. */
+function endWith(response: ServerResponse, pieces: readonly Buffer[]): void {
+  response.cork()
+  for (const piece of pieces) response.write(piece)
+  response.end()
+  response.uncork()
+}
+
+function lengthOf(body: Written): number {
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  return Buffer.isBuffer(body) ? body.length : body.reduce((sum, { length }) => sum + length, 0)
 }
 
 export function sendRefusal(response: ServerResponse, refusal: Refusal, id: RpcId | null = null): void {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Clock, Principal } from '../../core/ports.ts'
+import { inOnePiece, type Written } from '../../protocol/jsonrpc.ts'
 import { Backlog } from '../backlog.ts'
 import { frame, SSE_HEADERS } from '../sse-write.ts'
 import type { Ears } from '../stdio/channel.ts'
@@ -85,9 +86,9 @@ export class SseChannel implements NetworkChannel {
     return true
   }
 
-  write(message: Buffer | string): void {
+  write(message: Written): void {
     if (!this.isOpen || !this.#backlog.hasRoom()) return
-    this.#response.write(frame(message), this.#written)
+    this.#response.write(frame(inOnePiece(message)), this.#written)
     this.#backlog.grew()
   }
 

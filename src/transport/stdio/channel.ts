@@ -1,3 +1,5 @@
+import type { Written } from '../../protocol/jsonrpc.ts'
+
 /** What a conversation hears of its carrier. */
 export interface Ears {
   /** One message or batch, with the headers that came with it where there are any. */
@@ -21,7 +23,7 @@ export interface Channel {
   resume(): void
   /** Writes a message that may be missed; false when it will be. */
   tell(message: string): boolean
-  write(message: Buffer | string): void
+  write(message: Written): void
   /** Resolves when all that was written has left, or never will. */
   finished(): Promise<void>
 }

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import type { Written } from '../../protocol/jsonrpc.ts'
 import { LineSplitter } from '../frames.ts'
 import type { Channel, Ears } from './channel.ts'
 import { LineWriter } from './line-writer.ts'
@@ -55,7 +56,7 @@ export class LineChannel implements Channel {
     return this.#writer.tell(message)
   }
 
-  write(message: Buffer | string): void {
+  write(message: Written): void {
     this.#writer.write(message)
   }
 

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream'
+import type { Written } from '../../protocol/jsonrpc.ts'
 import { onOneLine } from '../frames.ts'
 
 const NEWLINE = Buffer.from('\n')
@@ -35,13 +36,20 @@ export class LineWriter {
     return true
   }
 
-  write(message: Buffer | string): void {
+  write(message: Written): void {
     if (this.#isGone) return
-    const line = typeof message === 'string' ? Buffer.from(`${message}\n`) : onOneLine(message)
-    this.#queue.push(line)
-    if (typeof message !== 'string') this.#queue.push(NEWLINE)
-    this.#waiting += line.length
+    if (typeof message === 'string') this.#enqueue(Buffer.from(`${message}\n`))
+    else {
+      if (Buffer.isBuffer(message)) this.#enqueue(onOneLine(message))
+      else for (const piece of message) this.#enqueue(onOneLine(piece))
+      this.#enqueue(NEWLINE)
+    }
     this.#schedule()
+  }
+
+  #enqueue(bytes: Buffer): void {
+    this.#queue.push(bytes)
+    this.#waiting += bytes.length
   }
 
   /** Nobody reads any more. */

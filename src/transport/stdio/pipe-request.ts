@@ -12,14 +12,14 @@ import type {
 } from '../../core/ports.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { newestReader, type Reader } from '../../protocol/era/reader.ts'
-import type { RpcId, RpcRequest } from '../../protocol/jsonrpc.ts'
+import type { RpcId, RpcRequest, Written } from '../../protocol/jsonrpc.ts'
 import { encodeTold, LISTEN } from '../client-answer.ts'
 import { Asking, type ClientAsks } from '../client-asks.ts'
 import type { Channel } from './channel.ts'
 
 /** Where the answer goes: to the pipe, or into a batch. */
 export interface Answers {
-  write(message: Buffer | string): void
+  write(message: Written): void
 }
 
 /** What the requests of a pipe share. */

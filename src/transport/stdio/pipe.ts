@@ -8,8 +8,8 @@ import type {
   RpcError,
 } from '../../core/ports.ts'
 import { ANONYMOUS } from '../../plugin.ts'
-import { encodeError, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
-import type { Message, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
+import { encodeError, inOnePiece, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
+import type { Message, RpcId, RpcNotification, RpcRequest, Written } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { answersOf, BatchAnswers, parseBatch } from '../batch.ts'
 import { encodeAnswer, encodeTold, errorFor, listenAnswer, thrownAnswer } from '../client-answer.ts'
@@ -249,8 +249,8 @@ class BatchAnswer implements Answers {
     this.#writer = writer
   }
 
-  write(message: Buffer | string): void {
-    this.#answers.add(message)
+  write(message: Written): void {
+    this.#answers.add(inOnePiece(message))
     if (this.#answers.isComplete) this.#writer.write(this.#answers.asArray())
   }
 }

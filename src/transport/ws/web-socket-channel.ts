@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Clock } from '../../core/ports.ts'
+import { inOnePiece, type Written } from '../../protocol/jsonrpc.ts'
 import { Backlog } from '../backlog.ts'
 import type { Channel, Ears } from '../stdio/channel.ts'
 import { visible } from '../visible.ts'
@@ -101,10 +102,10 @@ export class WebSocketChannel implements Channel {
     return true
   }
 
-  write(message: Buffer | string): void {
+  write(message: Written): void {
     if (this.#socket.readyState !== this.#socket.OPEN || !this.#backlog.hasRoom()) return
     this.#cork()
-    this.#socket.send(message, AS_TEXT, this.#written)
+    this.#socket.send(inOnePiece(message), AS_TEXT, this.#written)
     this.#backlog.grew()
   }
 

@@ -12,6 +12,7 @@ export class StdioProcess {
   #onLine: (line: Buffer) => void = () => undefined
   #onChunkEnd: () => void = () => undefined
   #stderr = ''
+  #onExit: () => void = () => undefined
 
   /** Runs Node with `args`. */
   constructor(args: readonly string[]) {
@@ -28,6 +29,7 @@ export class StdioProcess {
       (chunk: Buffer) => (this.#stderr = (this.#stderr + chunk.toString()).slice(-4000)),
     )
     child.stdin.on('error', () => undefined)
+    child.once('exit', () => this.#onExit())
   }
 
   get pid(): number | undefined {
@@ -47,7 +49,7 @@ export class StdioProcess {
 
   #ask(request: object): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#child.once('exit', () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`)))
+      this.#onExit = () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`))
       this.#onLine = line => {
         if (line.includes('"error":')) reject(new Error(line.toString()))
         else resolve()
@@ -75,7 +77,7 @@ export class StdioProcess {
         queue()
       }
       this.#onChunkEnd = flush
-      this.#child.once('exit', () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`)))
+      this.#onExit = () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`))
       for (let lane = 0; lane < cell.concurrency; lane++) queue()
       flush()
       calls.measure().then(resolve, reject)
