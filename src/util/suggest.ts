@@ -1,5 +1,8 @@
 import { distance } from 'fastest-levenshtein'
 
+/** More are no help in choosing. */
+const MOST = 40
+
 /** The candidate that was probably meant, if one is near enough. */
 export function suggest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > 64) return undefined
@@ -16,5 +19,7 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
 export function didYouMean(word: string, candidates: readonly string[]): string | undefined {
   const meant = suggest(word, candidates)
   if (meant !== undefined) return `did you mean "${meant}"?`
-  return candidates.length === 0 ? undefined : `known: ${candidates.slice(0, 20).join(', ')}`
+  if (candidates.length === 0) return undefined
+  const more = candidates.length > MOST ? ' …' : ''
+  return `known: ${candidates.slice(0, MOST).join(', ')}${more}`
 }
