@@ -38,7 +38,15 @@ export async function crowd(
       shutdown: { grace: 100 },
       listeners: { main: { type: 'http', port: 0, ws: { path: '/ws' } } },
       upstreams: {
-        it: { type: 'stdio', command: process.execPath, args: [SERVER], era: 'legacy', timeout: '120s' },
+        it: {
+          type: 'stdio',
+          command: process.execPath,
+          args: [SERVER],
+          era: 'legacy',
+          timeout: '120s',
+          // All of them come at once, and none is to be sent away.
+          limits: { concurrency: clients * calls },
+        },
       },
     },
     { log: createLog({ level: 'warn', format: 'json', write: warn }) },
