@@ -60,7 +60,7 @@ export class Rule {
   readonly #ofUpstream: (name: string) => boolean
 
   constructor(name: string, spec: RuleConfig, counts: Counts, clock: Clock, quotas: () => Quotas) {
-    const { per, tools, upstreams, principals } = spec
+    const { per, tools, upstreams, principals, profiles } = spec
     this.name = name
     this.isOfTools = tools !== undefined || per.includes('tool')
     this.isLate = this.isOfTools || upstreams !== undefined || per.includes('upstream')
@@ -76,6 +76,7 @@ export class Rule {
     this.#quotas = quotas
     const tests = [
       testOf(principals, ({ principal }) => principal.subject),
+      testOf(profiles, ({ session }) => session.profile ?? ''),
       testOf(tools, ({ tool }) => tool),
     ].filter(test => test !== undefined)
     this.#ofUpstream = upstreams === undefined ? () => true : globs(upstreams)

@@ -16,6 +16,8 @@ interface ServeFlags extends SourceFlags {
   readonly stdio: boolean
   readonly watch: boolean
   readonly fresh: boolean
+  /** What the client on stdio sees. */
+  readonly profile?: string | undefined
 }
 
 /** Runs what the configuration says until it is told to stop; returns the exit code. */
@@ -59,10 +61,17 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   return runGateway(gateway, { host, log, started, stopped, hangUp: reload })
 }
 
-// Set like any other value, so that it is checked like any other.
+// Set like any other values, so that they are checked like any others.
 async function loadServed(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
   const source = await loadSource(flags, terminal)
-  const hasStdio = Object.values(source.config.listeners).some(listener => listener.type === 'stdio')
-  if (!flags.stdio || hasStdio) return source
-  return loadSource({ ...flags, set: [...(flags.set ?? []), 'listeners.stdio.type=stdio'] }, terminal)
+  const more = setByFlags(flags, source)
+  return more.length === 0 ? source : loadSource({ ...flags, set: [...(flags.set ?? []), ...more] }, terminal)
+}
+
+function setByFlags({ stdio, profile }: ServeFlags, { config }: LoadedConfig): string[] {
+  const pipe = Object.entries(config.listeners).find(([, { type }]) => type === 'stdio')?.[0]
+  if (profile !== undefined && pipe === undefined && !stdio)
+    throw gatewayError('GW_USAGE', { what: '--profile is for a client on stdio: add --stdio' })
+  const own = stdio && pipe === undefined ? ['listeners.stdio.type=stdio'] : []
+  return profile === undefined ? own : [...own, `listeners.${pipe ?? 'stdio'}.profile=${profile}`]
 }

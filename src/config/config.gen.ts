@@ -1306,6 +1306,10 @@ export interface RateLimitRuleConfig {
    */
   readonly principals?: string | readonly string[]
   /**
+   * Only clients of these profiles.
+   */
+  readonly profiles?: string | readonly string[]
+  /**
    * Only calls of these tools, by the names that clients see.
    */
   readonly tools?: string | readonly string[]

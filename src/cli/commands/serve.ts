@@ -1,4 +1,4 @@
-import { boolean } from '@oclif/core/flags'
+import { boolean, string } from '@oclif/core/flags'
 import { CONFIG_FLAGS, GatewayCommand } from '../gateway-command.ts'
 
 export default class Serve extends GatewayCommand {
@@ -16,6 +16,7 @@ export default class Serve extends GatewayCommand {
   ]
   static override flags = {
     stdio: boolean({ summary: 'Also serve one client on stdin and stdout; ends when it goes away.' }),
+    profile: string({ helpValue: '<name>', summary: 'The profile that the client on stdio gets.' }),
     watch: boolean({ summary: 'Read the configuration again when its files change.' }),
     fresh: boolean({ summary: 'Forget what earlier runs have saved of the servers.' }),
     ...CONFIG_FLAGS,
