@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Around, Json } from './peer.ts'
 
 /** What a transport of either SDK offers to those who listen in. */
@@ -11,7 +12,6 @@ interface Tapped {
  */
 export class ProgressTap {
   readonly #heard = new Map<string, (progress: Json) => void>()
-  #tokens = 0
 
   /** Listens in on a transport that no client is connected to yet. */
   constructor(transport: Tapped) {
@@ -24,7 +24,8 @@ export class ProgressTap {
   /** The parameters under which a request's progress is heard. */
   around(params: Json, { onProgress }: Around): Json {
     if (onProgress === undefined) return params
-    const progressToken = `tap-${++this.#tokens}`
+    // Nobody else's, as some servers tell all of their clients.
+    const progressToken = `tap-${randomUUID()}`
     this.#heard.set(progressToken, onProgress)
     return { ...params, _meta: { ...(params['_meta'] as Json | undefined), progressToken } }
   }
