@@ -1,12 +1,15 @@
 import {
   ANONYMOUS,
   METHODS,
+  refuse,
+  RPC,
   type Answer,
   type CatalogEntry,
   type CatalogView,
   type Exchange,
   type Kind,
   type PluginHooks,
+  type Principal,
 } from '../../src/plugin.ts'
 import { judge, type AccessRule } from './rules.ts'
 
@@ -45,10 +48,23 @@ export function keepRules(rules: readonly AccessRule[], hooks: PluginHooks, forb
     view.principal === ANONYMOUS ? undefined : entries.filter(entry => isVisible(entry, view)),
   )
   hooks.request.tap({ stage: 'policy', methods: NAMED }, refusal)
+  // A method that nobody knows names nothing, and what it reaches is the whole server.
+  hooks.dispatch.tap((next, { name }) => {
+    const about = rules.filter(rule => rule.covers(name))
+    if (about.length === 0) return undefined
+    return call =>
+      METHODS.has(call.method) || isAllowed(about, call.exchange.principal)
+        ? next(call)
+        : Promise.resolve(refuse(RPC.methodNotFound, `Method not found: ${call.method}`))
+  })
   // The first call may come before the first list: then the router has said that there is nothing of that name.
   hooks.response.tap({ stage: 'policy', methods: NAMED }, (answer, exchange) =>
     'error' in answer && exchange.route === undefined ? refusal(exchange) : undefined,
   )
+}
+
+function isAllowed(rules: readonly AccessRule[], principal: Principal): boolean {
+  return principal === ANONYMOUS || judge(rules, principal) === 'allowed'
 }
 
 function keyOf(kind: Kind, exposed: string): string {

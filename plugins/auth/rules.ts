@@ -16,6 +16,8 @@ export interface AccessRule {
   /** Whether it is about everything there is. */
   readonly isGeneral: boolean
   readonly isAbout: (entry: CatalogEntry) => boolean
+  /** Whether it is about all that an upstream has. */
+  readonly covers: (upstream: string) => boolean
   readonly scopes: readonly string[]
   readonly permits: Test
 }
@@ -33,6 +35,7 @@ export function prepareRule(spec: AccessRuleConfig): AccessRule {
     isGeneral: !isNamed && upstreams === undefined,
     isAbout: ({ kind, upstream, exposed }) =>
       ofUpstream(upstream) && (!isNamed || named[SECTION[kind]]?.(exposed) === true),
+    covers: upstream => !isNamed && ofUpstream(upstream),
     scopes,
     permits: principals === undefined ? everything : globs(principals),
   }

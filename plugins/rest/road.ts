@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type {
   Answer,
   ClientSide,
@@ -39,14 +40,16 @@ export interface Visit {
 const SILENT = (): void => undefined
 
 export function REST_ROAD(clock: Clock): Road {
+  // No other conversation has such an id, after a reload neither.
+  const own = randomUUID()
   let count = 0
   return {
     clock,
     async within(request, isTold, work) {
-      const { http, profile } = request
+      const { http, profile = http.profile } = request
       const { gate, listener, caller: principal, label } = http
       const session = await gate.openSession({
-        id: `rest-${++count}`,
+        id: `rest-${own}-${++count}`,
         listener,
         principal,
         label,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Answer, HttpReply, JsonObject, RpcError } from '../../src/plugin.ts'
+import { ANONYMOUS, type Answer, type HttpReply, type JsonObject, type RpcError } from '../../src/plugin.ts'
 import { problemOf, problemOfThrown } from './problem.ts'
 import type { RestRequest, Road, Visit } from './road.ts'
 
@@ -60,7 +60,8 @@ export function document(
   const body = JSON.stringify(value)
   const etag = `"${createHash('sha256').update(body).digest('base64url')}"`
   const seconds = Math.floor(ttlMs / 1000)
-  const scope = isPublic ? 'public' : 'private'
+  // A cache in between may not know by which header a caller is known.
+  const scope = isPublic && http.caller === ANONYMOUS ? 'public' : 'private'
   const headers = {
     etag,
     // What does not hold any longer may still be what it was: the ETag says.

@@ -10,7 +10,7 @@ import type { Part } from './fanout.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import { Parts } from './parts.ts'
 import type { Answer, Exchange, Session } from './ports.ts'
-import { principalKey, viewerKey } from './principal.ts'
+import { ANONYMOUS, principalKey, viewerKey } from './principal.ts'
 import { isUp } from './up.ts'
 import { View, type Freshness } from './view.ts'
 
@@ -193,7 +193,9 @@ export class Catalog {
       kind,
       session,
     )
-    const perCaller = graph.hooks.runner('catalog') !== undefined && session.principal.subject !== 'anonymous'
+    const perCaller =
+      graph.hooks.runner('catalog') !== undefined &&
+      principalKey(session.principal) !== principalKey(ANONYMOUS)
     const stale = parts.flatMap(({ isStale, upstream }) => (isStale === true ? [upstream] : []))
     const view = new View({
       kind,

@@ -8,6 +8,7 @@ import { liveOf } from './kept-upstream.ts'
 import { ListSaver } from './list-saver.ts'
 import { askOwner, type ResourceOwner } from './resource-owner.ts'
 import type { Exchange, Notification, Session, UpstreamState } from './ports.ts'
+import { baseOf } from './session.ts'
 
 /** What one `subscriptions/listen` wants to hear. */
 export interface ListenFilter {
@@ -166,7 +167,8 @@ export class ClientLane {
   }
 
   /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a link of its own there. */
-  hold(uri: string, owner: ResourceOwner, holder: object): 'new' | 'known' | 'full' {
+  hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full' {
+    const holder = holderOf(by)
     const held = this.#held.get(uri)
     if (held?.holders.has(holder) === true) return 'known'
     if (held === undefined && this.#held.size >= MAX_HELD) return 'full'
@@ -176,7 +178,8 @@ export class ClientLane {
   }
 
   /** Names whom to unsubscribe from; undefined for who did not want the URI. */
-  release(uri: string, holder: object): ResourceOwner | undefined {
+  release(uri: string, by: object): ResourceOwner | undefined {
+    const holder = holderOf(by)
     const held = this.#held.get(uri)
     if (held?.holders.delete(holder) !== true) return undefined
     if (held.holders.size === 0) this.#held.delete(uri)
@@ -243,4 +246,9 @@ export class ClientLane {
 
 function all(): boolean {
   return true
+}
+
+/** A listen holds for itself; all that one session asks for is the session's, whatever a request sees of it. */
+function holderOf(by: object): object {
+  return 'emit' in by ? by : baseOf(by as Session)
 }

@@ -28,6 +28,8 @@ export interface HttpRequest extends Credentials {
   readonly query: URLSearchParams
   /** Who sent it, as `authenticate` found out. */
   readonly caller: Principal
+  /** The profile that the listener gives its clients; undefined for none. */
+  readonly profile: string | undefined
   /** The road, for plugins that offer MCP in another form. */
   readonly gate: Gate
   /** What the caller calls its conversation, checked; for `SessionInit.label`. */

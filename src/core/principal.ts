@@ -40,7 +40,7 @@ export function authorizationKey(principal: Principal): string {
  * same label of another principal is another conversation.
  */
 export function conversationKey({ id, principal, label }: Session): string {
-  return label === undefined ? id : `${principalKey(principal)} ${label}`
+  return `${principalKey(principal)}${label === undefined ? `#${id}` : ` ${label}`}`
 }
 
 /** A session's principal with what it may do, in the profile it was opened for: who shares this shares every view. */

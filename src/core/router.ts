@@ -106,10 +106,8 @@ export class Router {
       (await this.#byPrefix(kind, name, exchange.session)) ??
       (await this.#listed(kind, name, exchange.session))
     if (found !== undefined) return { to: 'one', upstream: found.upstream, params: params(found.original) }
-    const down = this.#downOwner(kind, name)
-    if (down !== undefined) return { to: 'one', upstream: down, params: params(name) }
-    const late = this.#lateOwner(kind, name, exchange.session)
-    if (late !== undefined) return { to: 'one', upstream: late.upstream, params: params(late.original) }
+    const away = this.#awayOwner(kind, name, exchange.session)
+    if (away !== undefined) return { to: 'one', upstream: away.upstream, params: params(away.original) }
     return unknown(exchange, kind, name)
   }
 
@@ -136,14 +134,8 @@ export class Router {
     return entry ?? (kind === 'resources' ? this.#resourceOwner(name, session) : undefined)
   }
 
-  /** A name whose prefix belongs to an upstream that is down goes there, so that the caller learns why. */
-  #downOwner(kind: Kind, name: string): string | undefined {
-    const node = this.#prefixed(kind, name)
-    return node === undefined || isUp(node.upstream) ? undefined : node.upstream.name
-  }
-
-  /** The same for one that cannot list now: it may have the thing, and says so itself. */
-  #lateOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
+  /** A name of an upstream that is down, or cannot list now, goes there, so that the caller learns why. */
+  #awayOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
     const entry = this.#graph.catalog.former(kind, session, name) ?? this.#guessed(kind, name)
     const permitted = entry === undefined ? undefined : this.#graph.catalog.permits(entry, session)
     return permitted?.exposed === name ? permitted : undefined
@@ -151,7 +143,8 @@ export class Router {
 
   #guessed(kind: Kind, name: string): CatalogEntry | undefined {
     const node = this.#prefixed(kind, name)
-    if (node === undefined || !this.#graph.catalog.isMissing(node, kind)) return undefined
+    if (node === undefined) return undefined
+    if (isUp(node.upstream) && !this.#graph.catalog.isMissing(node, kind)) return undefined
     const original = name.slice(node.prefix.length)
     return entryOf(kind, node.upstream.name, original, node.prefix, { name: original })
   }

@@ -1,10 +1,16 @@
 import type { ClientSide, Notification, Principal, Session, SessionInit } from './ports.ts'
 
+/** The conversation behind what one request sees of it: a view has it for its prototype. */
+export function baseOf(session: Session): Session {
+  const behind = Object.getPrototypeOf(session) as Session | null
+  return behind !== null && Object.hasOwn(behind, 'id') ? baseOf(behind) : session
+}
+
 /** One client's conversation. */
 export class RoadSession implements Session {
   readonly id: string
   readonly listener: string
-  principal: Principal
+  readonly principal: Principal
   readonly label: string | undefined
   readonly profile: string | undefined
   readonly slots: unknown[] = []

@@ -83,7 +83,6 @@ export class LegacySessions {
       return undefined
     }
     session.touch(now)
-    session.actsAs(principal)
     return session
   }
 

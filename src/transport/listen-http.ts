@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Config, Listener, ListenerConfig, ListenerContext } from '../core/ports.ts'
@@ -73,7 +74,6 @@ class HttpListener implements Listener {
         return settingsNow().maxSessions - pipes.size
       },
     })
-    const streams = new SseStreams(clock)
     this.#edge = {
       name,
       gate,
@@ -84,10 +84,11 @@ class HttpListener implements Listener {
       standing: new Standing(gate, clock),
       sessions,
       callers,
-      streams,
+      streams: new SseStreams(clock),
       posts: new InFlight(),
       pipes,
       eventStreams: new Map(),
+      own: randomUUID(),
       conversations: 0,
       lastPost: 0,
       isStopping: false,

@@ -43,7 +43,6 @@ export function checkNames(config: unknown, report: Report): void {
 const LISTENING = [
   ['auth', 'error'],
   ['metrics', 'warning'],
-  ['rest', 'warning'],
 ] as const
 
 function checkListenerNames(

@@ -54,7 +54,10 @@ export async function answerLegacy(
   const post = new Post(request, headers.passed, 'legacy', sink, owner.asks)
   const problem = methodProblem(request.method, 'legacy')
   if (problem !== undefined) return post.finish({ error: problem }, edge.log)
-  post.finish(await runIn(edge, owner, owner.labelled(headers.label) as Session, post), edge.log)
+  post.finish(
+    await runIn(edge, owner, owner.seenBy(headers.caller, headers.label) as Session, post),
+    edge.log,
+  )
 }
 
 async function runIn(edge: HttpEdge, owner: LegacySession, session: Session, post: Post): Promise<Answer> {

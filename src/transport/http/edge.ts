@@ -31,6 +31,8 @@ export interface HttpEdge {
   readonly pipes: Conversations
   /** The event streams among them, by the id that lets their clients post. */
   readonly eventStreams: Map<string, SseChannel>
+  /** Of this listener alone, for ids that no other conversation has. */
+  readonly own: string
   /** Counts conversations that are one request long. */
   conversations: number
   /** The number of the last request. */
@@ -52,7 +54,7 @@ interface Beginning extends Pick<SessionInit, 'client' | 'principal' | 'label' |
 export function openSession(edge: HttpEdge, beginning: Beginning): Promise<Session> {
   const { client, principal, label, profile, id, notify } = beginning
   return edge.gate.openSession({
-    id: id ?? `${edge.name}-${++edge.conversations}`,
+    id: id ?? `${edge.name}-${edge.own}-${++edge.conversations}`,
     listener: edge.name,
     principal,
     client,

@@ -1,4 +1,5 @@
 import type { Clock, Notification, Principal, Session } from '../../core/ports.ts'
+import { authorizationKey } from '../../plugin.ts'
 import { encodeTold } from '../client-answer.ts'
 import type { ClientAsks } from '../client-asks.ts'
 import { InFlight } from '../in-flight.ts'
@@ -42,7 +43,7 @@ export class LegacySession implements Keeper {
   #stream: EventStream | undefined
   #seenAt: number
   #isWatched = false
-  #labelled: Map<string, Session> | undefined
+  #views: Map<string, Session> | undefined
 
   constructor({ id, principal, now, asks, events }: LegacySessionParts) {
     this.id = id
@@ -52,24 +53,24 @@ export class LegacySession implements Keeper {
     this.#seenAt = now
   }
 
-  /** The same caller may come with another token, and with other scopes. */
-  actsAs(principal: Principal): void {
-    const session: { principal: Principal } | undefined = this.session
-    if (session !== undefined && session.principal !== principal) session.principal = principal
-  }
-
   /**
    * The session as a request with this label sees it: a gateway in front of this one may have one session with it for
-   * many clients.
+   * many clients. And the same caller may come with another token, whose scopes are for that request alone.
    */
-  labelled(label: string | undefined): Session | undefined {
+  seenBy(caller: Principal, label: string | undefined): Session | undefined {
+    const view = this.#labelled(label)
+    if (view === undefined || authorizationKey(view.principal) === authorizationKey(caller)) return view
+    return Object.create(view, { principal: { value: caller, enumerable: true } }) as Session
+  }
+
+  #labelled(label: string | undefined): Session | undefined {
     const { session } = this
     if (label === undefined || session === undefined || session.label === label) return session
-    const known = this.#labelled?.get(label)
+    const known = this.#views?.get(label)
     if (known !== undefined) return known
-    if (this.#labelled === undefined || this.#labelled.size >= MAX_LABELS) this.#labelled = new Map()
+    if (this.#views === undefined || this.#views.size >= MAX_LABELS) this.#views = new Map()
     const view = Object.create(session, { label: { value: label, enumerable: true } }) as Session
-    this.#labelled.set(label, view)
+    this.#views.set(label, view)
     return view
   }
 

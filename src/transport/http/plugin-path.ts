@@ -16,10 +16,11 @@ function requestOf({ edge, request, response, headers }: Arrival, path: string):
   return {
     ...credentialsOf(edge, request),
     path,
-    query: new URL(request.url ?? '/', 'http://localhost').searchParams,
+    query: new URLSearchParams((request.url ?? '/').split('?').slice(1).join('?')),
     caller: headers.caller,
     gate: edge.gate,
     label: headers.label,
+    profile: headers.profile,
     passed: headers.passed,
     async body() {
       const body = await readBody(request, edge.settings.maxBody)

@@ -123,6 +123,8 @@ function upgradeRequired({ request, response }: Arrival): void {
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz'])
 
 function routeOther(arrival: Arrival, path: string): Promise<void> | void {
+  // Nobody was asked who sends it.
+  if (arrival.request.method === 'OPTIONS') return options(arrival)
   if (!PROBES.has(path)) return servePath(arrival, path) ?? notFound(arrival)
   const { method } = arrival.request
   if (method !== 'GET' && method !== 'HEAD') return notAllowed(arrival, 'GET, HEAD')
