@@ -40,8 +40,8 @@ export const ERRORS = {
     exit: 2,
   },
   GW_REFUSED: {
-    text: 'the server said no: {why} (JSON-RPC error {code})',
-    hint: 'Check the arguments against the schema: gateway tools --json shows it.',
+    text: 'refused: {why} (JSON-RPC error {code})',
+    hint: 'Where the arguments are wrong, gateway tools --json shows their schema; a rule of the configuration may refuse too.',
     exit: 5,
   },
   GW_UPSTREAM_UNKNOWN: {

@@ -111,7 +111,7 @@ class Door {
   }
 
   #ask(listener: string): Refusal {
-    return unauthorized('nothing was sent that says it', {
+    return unauthorized('no API key and no token was sent', {
       scopes: this.#scopes,
       metadata: this.metadataOf(listener),
     })

@@ -52,8 +52,8 @@ export async function importServers({
 }: ImportOptions): Promise<Imported> {
   const target = resolve(cwd, output)
   const shown = relative(cwd, target).split(sep).join('/')
-  if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
   const read = await readSettings(resolve(cwd, file))
+  if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
   const notes: string[] = []
   const note = (name: string, text: string): void => void notes.push(oneLine(`${name}: ${text}`))
   const settings = ofProject(read, cwd, note)

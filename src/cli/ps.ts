@@ -3,7 +3,7 @@ import type { UpstreamStatus } from '../gateway-api.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { amountText, durationText } from './amounts.ts'
 import { oneLine } from './plain-text.ts'
-import { knownText, stateText } from './summary.ts'
+import { stateText } from './summary.ts'
 import { table } from './table.ts'
 import type { Output, Terminal } from './terminal.ts'
 import { withControl, type ControlFlags } from './with-control.ts'
@@ -111,7 +111,7 @@ function problemText({ problem, runtime, ...row }: UpstreamStatus, now: number):
   const degraded = row['degraded']
   const current = problem ?? (typeof degraded === 'string' ? degraded : undefined)
   if (current !== undefined) return oneLine(current)
-  if (runtime?.lastError === undefined) return knownText(row, '')
+  if (runtime?.lastError === undefined) return ''
   const when = runtime.lastErrorAt === undefined ? '' : `${durationText(now - runtime.lastErrorAt)} ago: `
   return oneLine(`${when}${runtime.lastError}`)
 }

@@ -48,7 +48,7 @@ export interface Config {
   readonly control: ControlConfig
   readonly processes: ProcessesConfig
   /**
-   * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps nothing. Read at the start only. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
+   * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps none of it. Read at the start only; day quotas have `rateLimit.state`. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
    */
   readonly state?: StateConfig | false
   /**

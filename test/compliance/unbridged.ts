@@ -62,7 +62,7 @@ export const UNBRIDGED: readonly Unbridged[] = [
     feature: 'State of one conversation inside a legacy server',
     eras: 'modern client → legacy server',
     instead: 'conversations of one principal share a session, unless the upstream is configured otherwise',
-    why: 'modern requests name no conversation',
+    why: 'modern requests name no conversation, but for a label such as X-Session-ID',
   },
   {
     feature: '`ping` to the server',

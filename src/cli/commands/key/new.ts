@@ -8,7 +8,7 @@ export default class KeyNew extends GatewayCommand {
     'gateway key new --name ci --scope tools:read --json',
   ]
   static override flags = {
-    name: string({ default: 'new', helpValue: '<name>', summary: 'What the key is called.' }),
+    name: string({ required: true, helpValue: '<name>', summary: 'What the key is called.' }),
     scope: string({
       multiple: true,
       helpValue: '<scope>',
