@@ -96,7 +96,9 @@ test('a key that gateway key new makes opens a gateway that knows its hash', asy
   )
   const bad = await command(['key', 'new', '--name', 'a b'], { cwd })
   assert.equal(bad.code, 2)
-  const made = JSON.parse((await command(['key', 'new', '--json'], { cwd })).stdout) as Record<string, string>
+  const made = JSON.parse(
+    (await command(['key', 'new', '--name', 'ci', '--json'], { cwd })).stdout,
+  ) as Record<string, string>
   const served = await serveHttpGateway({
     version: 1,
     listeners: { main: { type: 'http', port: 0 } },

@@ -100,9 +100,11 @@ describe('a request of a server on a pipe', { concurrency: 4 }, () => {
 
   it('that is taken back is not answered, and one made twice or never taken back is counted', async t => {
     const it = await bench(t, stdioSpec([KEEPING]))
-    it.reply = () => new Promise(resolve => setTimeout(() => resolve({ result: {} }), 5))
+    let answer = (): void => undefined
+    it.reply = () => new Promise(resolve => (answer = () => resolve({ result: {} })))
 
     await it.upstream.dispatch(toolCall('ask-in-vain'))
+    answer()
     await it.upstream.dispatch(toolCall('count'))
 
     assert.equal(it.asked.length, 1)
