@@ -96,7 +96,7 @@ export { ANONYMOUS, authorizationKey, conversationKey, principalKey } from './co
 export { gatewayError, GatewayError, httpStatusOf, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'
-export { outcomeOf, OUTCOMES, type Outcome } from './core/outcome.ts'
+export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './core/outcome.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'

@@ -1,15 +1,8 @@
-import { globs, type CatalogEntry, type Config, type Kind, type Principal } from '../../src/plugin.ts'
+import { globs, LISTS, type CatalogEntry, type Config, type Principal } from '../../src/plugin.ts'
 
 type AccessRuleConfig = NonNullable<Config['auth']>['rules'][number]
 type Section = 'tools' | 'prompts' | 'resources'
 type Test = (text: string) => boolean
-
-const SECTION: Readonly<Record<Kind, Section>> = {
-  tools: 'tools',
-  prompts: 'prompts',
-  resources: 'resources',
-  resourceTemplates: 'resources',
-}
 
 /** A rule, ready to use. */
 export interface AccessRule {
@@ -34,7 +27,7 @@ export function prepareRule(spec: AccessRuleConfig): AccessRule {
   return {
     isGeneral: !isNamed && upstreams === undefined,
     isAbout: ({ kind, upstream, exposed }) =>
-      ofUpstream(upstream) && (!isNamed || named[SECTION[kind]]?.(exposed) === true),
+      ofUpstream(upstream) && (!isNamed || named[LISTS[kind].capability]?.(exposed) === true),
     covers: upstream => !isNamed && ofUpstream(upstream),
     scopes,
     permits: principals === undefined ? everything : globs(principals),

@@ -1,4 +1,13 @@
-import type { Answer, Call, Clock, Dispatch, Exchange, Payload, Upstream } from '../../src/plugin.ts'
+import {
+  hasFailed,
+  type Answer,
+  type Call,
+  type Clock,
+  type Dispatch,
+  type Exchange,
+  type Payload,
+  type Upstream,
+} from '../../src/plugin.ts'
 import type { Counters } from './counters.ts'
 import { entryOf, LIST_METHODS, missed, shown } from './entry.ts'
 import type { Failures } from './failures.ts'
@@ -81,7 +90,7 @@ export class UpstreamCache {
       forget()
       throw error
     }
-    if ('result' in answer && !isErrorResult(answer.result)) forget()
+    if ('result' in answer && !hasFailed(answer.result)) forget()
     return answer
   }
 
@@ -216,10 +225,6 @@ export class UpstreamCache {
   #hasAsked(exchange: Exchange): boolean {
     return this.#shared.asked.has(exchange) || (exchange instanceof QuietExchange && exchange.hasAsked)
   }
-}
-
-function isErrorResult(result: Payload): boolean {
-  return result.bytes().includes('"isError"') && result.value().isError === true
 }
 
 /** Whether two lists say the same; the time they have left is no part of it. */

@@ -1,23 +1,16 @@
 import {
   ANONYMOUS,
   globs,
+  LISTS,
   principalKey,
   type CatalogEntry,
   type Config,
-  type Kind,
   type Principal,
 } from '../../src/plugin.ts'
 
 type Options = NonNullable<Config['profiles']>
 type Spec = Options[string]
 type Section = 'tools' | 'prompts' | 'resources'
-
-const SECTION: Readonly<Record<Kind, Section>> = {
-  tools: 'tools',
-  prompts: 'prompts',
-  resources: 'resources',
-  resourceTemplates: 'resources',
-}
 
 /** One view, ready for use. */
 export interface Profile {
@@ -96,7 +89,7 @@ function profileOf(spec: Spec, config: Config): Profile {
   return {
     instructions: spec.instructions,
     has,
-    shows: ({ kind, upstream, exposed }) => has(upstream) && permits[SECTION[kind]](exposed),
+    shows: ({ kind, upstream, exposed }) => has(upstream) && permits[LISTS[kind].capability](exposed),
     dressed: entry => prefixed(entry, prefixes.get(entry.upstream)),
   }
 }
@@ -121,7 +114,7 @@ function prefixesOf({ prefixes = {} }: Spec, { upstreams }: Config): ReadonlyMap
 
 /** A name that the filters have changed altogether has no prefix to change. */
 function prefixed(entry: CatalogEntry, prefix: Prefix | undefined): CatalogEntry {
-  if (prefix === undefined || SECTION[entry.kind] === 'resources') return entry
+  if (prefix === undefined || LISTS[entry.kind].capability === 'resources') return entry
   if (!entry.exposed.startsWith(prefix.from)) return entry
   return { ...entry, exposed: prefix.to + entry.exposed.slice(prefix.from.length) }
 }

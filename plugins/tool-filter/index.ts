@@ -1,16 +1,9 @@
-import type { CatalogEntry, Config, Kind, Plugin } from '../../src/plugin.ts'
+import { LISTS, type CatalogEntry, type Config, type Plugin } from '../../src/plugin.ts'
 import { prepareFilter, type Filter } from './filter.ts'
 import { GUARDED, refuseDenied } from './guard.ts'
 import { withLinks } from './links.ts'
 
 type Section = 'tools' | 'prompts' | 'resources'
-
-const SECTION: Readonly<Record<Kind, Section>> = {
-  tools: 'tools',
-  prompts: 'prompts',
-  resources: 'resources',
-  resourceTemplates: 'resources',
-}
 
 /** The filters of one section: each upstream's on its own names, then everybody's on the names clients see. */
 interface Filters {
@@ -38,11 +31,11 @@ export const toolFilter: Plugin<Config['filters']> = {
     const refuse = refuseDenied(config.filters)
     if (refuse !== undefined) hooks.request.tap({ stage: 'policy', methods: GUARDED }, refuse)
     hooks.catalog.tap({ stage: 'policy' }, (entries, { kind }) => {
-      const filters = sections[SECTION[kind]]
+      const filters = sections[LISTS[kind].capability]
       return isIdle(filters) ? undefined : entries.filter(entry => isVisible(entry, filters))
     })
     hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) => {
-      const filters = sections[SECTION[kind]]
+      const filters = sections[LISTS[kind].capability]
       return isIdle(filters) ? undefined : entries.map(entry => dressed(entry, filters))
     })
     if (hasRenames(sections.resources)) {

@@ -1,4 +1,5 @@
 import { parseDuration } from '../util/units.ts'
+import { within } from '../util/within.ts'
 import type { Clock, Config, Upstream } from './ports.ts'
 
 /** How long others wait for an upstream that starts: `lists.grace`, counted from the first who waited, and not anew for each. */
@@ -20,17 +21,6 @@ export class Grace {
     const since = this.#since.get(upstream) ?? now
     this.#since.set(upstream, since)
     const leftMs = since + this.ms - now
-    if (leftMs > 0) await inTime(this.#clock, leftMs, started)
+    if (leftMs > 0) await within(this.#clock, leftMs, started)
   }
-}
-
-/** Waits for work that never rejects; false when it took longer than this. */
-export function inTime(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
-  return new Promise(resolve => {
-    const disarm = clock.after(ms, () => resolve(false))
-    void work.then(() => {
-      disarm()
-      resolve(true)
-    })
-  })
 }

@@ -19,7 +19,7 @@ export function outcomeOf({ method, answer, cancelled, route, decidedBy }: Excha
   return decidedBy !== undefined || route === undefined ? 'refused' : 'error'
 }
 
-/** A result is read only where it says something of the kind. */
-function hasFailed(result: Payload): boolean {
+/** Whether a tool said of its result that it failed (`isError`). A result is read only where it says something of the kind. */
+export function hasFailed(result: Payload): boolean {
   return result.bytes().includes('"isError"') && result.value().isError === true
 }

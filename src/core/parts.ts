@@ -3,7 +3,7 @@ import { LISTS, type Kind } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
 import type { RoadCall } from './exchange.ts'
 import { EMPTY, fetchPart, lacks, listCall, type Part } from './fanout.ts'
-import { inTime } from './grace.ts'
+import { within } from '../util/within.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import type { Session } from './ports.ts'
 
@@ -64,7 +64,7 @@ export class Parts {
     const shelf = this.#shelf(node, kind, caller, call)
     if (shelf.isLate) return this.#meanwhile(node, kind, shelf)
     const flight = settled(fetchPart(this.#graph, node, kind, session, call))
-    if (await inTime(this.#graph.clock, this.#patience(node, shelf), flight))
+    if (await within(this.#graph.clock, this.#patience(node, shelf), flight))
       return this.#arrived(node, kind, shelf, await flight)
     shelf.isLate = true
     void flight.then(outcome => this.#cameLate(node, kind, shelf, outcome))

@@ -6,7 +6,7 @@ import { known, mergedCapabilities } from './capabilities.ts'
 import type { Graph } from './graph.ts'
 import type { ListenFilter } from './client-lane.ts'
 import type { RoadExchange } from './exchange.ts'
-import { inTime } from './grace.ts'
+import { within } from '../util/within.ts'
 import { askOwner } from './resource-owner.ts'
 import type { Answer, Exchange } from './ports.ts'
 import { ownTasks, tellOfTasks } from './tasks/listen-tasks.ts'
@@ -34,7 +34,7 @@ export async function listen(exchange: RoadExchange, graph: Graph): Promise<Answ
   const filter = { ...honoured(asked, graph), taskIds: ownTasks(exchange, graph, asked.taskIds) }
   // What is acknowledged is watched from then on. One resource that cannot be watched now is no reason to lose the others.
   const held = Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
-  if (filter.uris.size > 0) await inTime(graph.clock, HOLD_MS, held)
+  if (filter.uris.size > 0) await within(graph.clock, HOLD_MS, held)
   const ended = graph.lane.listen(exchange, filter)
   if (ended === undefined) {
     letGo(filter.uris, exchange, graph)

@@ -14,7 +14,7 @@ import { Standing } from './http/standing.ts'
 import { InFlight } from './in-flight.ts'
 import { LegacySessions } from './legacy-sessions.ts'
 import { SseStreams } from './sse-write.ts'
-import { within } from './within.ts'
+import { within } from '../util/within.ts'
 import type { Upgrade } from './ws/accept.ts'
 
 /** Streamable HTTP: both eras on one endpoint, and the probes beside it. */

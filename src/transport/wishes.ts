@@ -4,7 +4,7 @@ import type { Link } from './link.ts'
 import { LogLevels } from './log-levels.ts'
 import type { LinkKeeper } from './link-keeper.ts'
 import { Watches, type Home } from './watches.ts'
-import { within } from './within.ts'
+import { within } from '../util/within.ts'
 
 /** How long a call waits until its server has heard how much log its client wants. */
 const LEVEL_MS = 1000

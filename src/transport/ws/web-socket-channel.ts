@@ -5,7 +5,7 @@ import { inOnePiece, type Written } from '../../protocol/jsonrpc.ts'
 import { Backlog } from '../backlog.ts'
 import type { Channel, Ears } from '../stdio/channel.ts'
 import { visible } from '../visible.ts'
-import { within } from '../within.ts'
+import { within } from '../../util/within.ts'
 
 /** The subprotocol that both sides must name. */
 export const SUBPROTOCOL = 'mcp'
