@@ -28,6 +28,7 @@ import type { JsonObject } from './protocol/jsonrpc.ts'
 import { openMemories } from './state.ts'
 import { connect } from './transport/in-process.ts'
 import { BoundedRoom } from './transport/process-room.ts'
+import { OwnPrograms } from './transport/programs.ts'
 import { InProcessTransport } from './transport/in-process-transport.ts'
 import { systemClock } from './util/clock.ts'
 import { createLog } from './util/log.ts'
@@ -59,8 +60,9 @@ export async function createGateway(
   const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
   const events = new Events(log)
   const live: { generations?: Generations } = {}
-  const { max, starting } = loaded.config.processes
-  const room = new BoundedRoom(max, starting)
+  const room = BoundedRoom.of(loaded.config)
+  const { environment = {} } = options
+  const programs = new OwnPrograms({ log, clock: systemClock, room, environment, ...loaded })
   const around: Surroundings = {
     log,
     clock: systemClock,
@@ -70,7 +72,8 @@ export async function createGateway(
     tasks: new TaskStore(),
     room,
     memories: await openMemories(loaded, options, { log, clock: systemClock }),
-    environment: options.environment ?? {},
+    programs,
+    environment,
     plugins: options.plugins ?? [],
     upstreamSays: (name, notification, upstream, isMeant) =>
       live.generations?.says(name, notification, upstream, isMeant),
@@ -86,11 +89,12 @@ export async function createGateway(
   const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
   const generations = new Generations(first, { around, directory, gate, listeners, life })
   live.generations = generations
-  return new Gateway({ around, gate, listeners, life, generations, events, load: options.load })
+  return new Gateway({ around, programs, gate, listeners, life, generations, events, load: options.load })
 }
 
 interface GatewayParts {
   readonly around: Surroundings
+  readonly programs: OwnPrograms
   readonly gate: RoadGate
   readonly listeners: Listeners
   readonly life: Life
@@ -102,6 +106,7 @@ interface GatewayParts {
 /** A running gateway: `start` it, `reload` it, `connect` to it, `close` it. */
 export class Gateway {
   readonly #around: Surroundings
+  readonly #programs: OwnPrograms
   readonly #gate: RoadGate
   readonly #listeners: Listeners
   readonly #life: Life
@@ -111,8 +116,9 @@ export class Gateway {
   readonly #load: GatewayOptions['load']
   #startedAt: number | undefined
 
-  constructor({ around, gate, listeners, life, generations, events, load }: GatewayParts) {
+  constructor({ around, programs, gate, listeners, life, generations, events, load }: GatewayParts) {
     this.#around = around
+    this.#programs = programs
     this.#gate = gate
     this.#listeners = listeners
     this.#life = life
@@ -250,6 +256,7 @@ export class Gateway {
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
     await this.#generations.drained()
     await graph.hooks.runner('close')?.()
+    this.#programs.retire()
     await this.#around.memories?.flush()
   }
 

@@ -7,6 +7,7 @@ import type {
   Log,
   Notification,
   ProcessRoom,
+  Programs,
   Session,
   Upstream,
   UpstreamConfig,
@@ -19,6 +20,7 @@ import type { Parking } from './core/parking.ts'
 import type { Seal } from './core/seal.ts'
 import type { TaskStore } from './core/tasks/task-store.ts'
 import type { Hooks } from './hooks/hooks.ts'
+import { configured } from './plugin-host/configure.ts'
 import { install } from './plugin-host/install.ts'
 import { chooseBuiltins, loadConfigured, ordered, type Chosen } from './plugin-host/resolve.ts'
 import type { SlotTable } from './plugin-host/slots.ts'
@@ -36,6 +38,7 @@ export interface Surroundings {
   readonly tasks: TaskStore
   /** Bounds on processes, which a reload may change. */
   readonly room: ProcessRoom & { resize(max: number, starting: number): void }
+  readonly programs: Programs
   /** What outlives this process; absent where nothing does. */
   readonly memories?: Memories | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -59,24 +62,26 @@ export interface Generation {
 
 /** Plugins, hooks, upstreams, graph: everything short of sockets and processes. Upstreams whose spec is unchanged are kept. */
 export async function buildGeneration(
-  loaded: LoadedConfig,
+  written: LoadedConfig,
   around: Surroundings,
   before?: Generation,
 ): Promise<Generation> {
-  const { config, directory, secrets } = loaded
+  const { config, directory, secrets } = written
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
   const plugins = ordered([
     ...chooseBuiltins(builtins, config),
     ...(await loadConfigured(config, directory)),
     ...given,
   ])
-  const { log, clock, slots } = around
+  const { log, clock, slots, programs } = around
   const hide = hider(secrets)
-  const hooks = await install(plugins, { config, directory, log, clock, slots, hide })
+  const state = around.memories?.directory
+  const hooks = await install(plugins, { config, directory, log, clock, slots, programs, state, hide })
+  const loaded = { ...written, config: configured(config, hooks, directory) }
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
   const graph = new Graph({
-    config,
+    config: loaded.config,
     hooks,
     upstreams,
     identity,

@@ -60,6 +60,8 @@ export class Listeners {
     }
     this.#open = step.after
     this.#plan = plan
+    const tell = plan.hooks.runner('listening')
+    if (tell !== undefined) for (const { listener } of step.after.values()) tell(listener)
     return {
       undo: () => this.#undo(step),
       settle: async graceMs => {

@@ -15,7 +15,7 @@
  * export default plugin
  * ```
  */
-import type { Answer, Clock, Exchange, HttpSide, Log, Session } from './core/ports.ts'
+import type { Answer, Clock, Exchange, HttpSide, Log, Programs, Session } from './core/ports.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
@@ -43,6 +43,10 @@ export interface PluginApi<Options = unknown> {
   readonly directory: string
   /** The text with every secret of the configuration replaced by `***`, also where it is encoded as base64, hex, or for a URL. */
   hide(text: string): string
+  /** Runs programs as children of the gateway. */
+  readonly programs: Programs
+  /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
+  readonly state: string | undefined
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>

@@ -1,18 +1,9 @@
-/** One line of a family. */
-export interface Sample {
-  /** Such as `_total` or `_bucket`. */
-  readonly suffix?: string
-  readonly labels?: Readonly<Record<string, string>>
-  readonly value: number
-}
+import type { Figure } from '../../src/plugin.ts'
 
 /** All samples of one name. That of a counter is without `_total`. */
-export interface Family {
-  readonly name: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  readonly help: string
-  readonly samples: readonly Sample[]
-}
+export type Family = Figure
+/** One line of a family; its suffix is such as `_total` or `_bucket`. */
+export type Sample = Figure['samples'][number]
 
 /** The two texts that Prometheus reads. */
 export type Format = 'text' | 'openmetrics'

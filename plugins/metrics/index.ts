@@ -81,6 +81,7 @@ function families({ gate }: HttpRequest, { calls, asks, refused, process }: Kept
       samples: [{ suffix: '_total', value: refused }],
     },
     ...upstreamFamilies(upstreams),
+    ...gate.figures(),
     ...process.families(),
   ]
 }

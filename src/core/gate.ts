@@ -8,6 +8,7 @@ import { travel } from './pipeline.ts'
 import type {
   Answer,
   Credentials,
+  Figure,
   Gate,
   HttpReply,
   HttpRequest,
@@ -147,6 +148,10 @@ export class RoadGate implements Gate {
     const someReady = nodes.length === 0 || nodes.some(isUp)
     const allRequired = nodes.every(node => node.spec.onFailure !== 'fail' || isUp(node))
     return { ready: this.#isOpen && someReady && allRequired, upstreams }
+  }
+
+  figures(): readonly Figure[] {
+    return this.#graph.hooks.runner('figures')?.([]) ?? []
   }
 
   status(): ReturnType<Gate['status']> {

@@ -5,6 +5,7 @@ import type { Payload } from '../protocol/payload.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { UpstreamMemory } from './upstream-memory.ts'
+import type { Figure } from './plugin-ports.ts'
 import type { Credentials, HttpReply, HttpRequest, HttpSide, Refusal } from './http-ports.ts'
 
 /** What came of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
@@ -350,6 +351,8 @@ export interface Gate {
    * lasts as long as that –, and exchanges on the road.
    */
   status(): Readonly<{ upstreams: readonly UpstreamStatus[]; sessions: number; running: number }>
+  /** What plugins count, by the `figures` hook. */
+  figures(): readonly Figure[]
 }
 
 export interface Readiness {
@@ -385,3 +388,4 @@ export interface Clock {
 export type { Config, ListenerConfig, UpstreamConfig, JsonObject, RpcId, RpcError, Payload, Era }
 export type { UpstreamMemory }
 export type * from './http-ports.ts'
+export type * from './plugin-ports.ts'

@@ -2,9 +2,11 @@ import type {
   Answer,
   Ask,
   Call,
+  Config,
   Credentials,
   Dispatch,
   Exchange,
+  Figure,
   HttpReply,
   HttpRequest,
   JsonObject,
@@ -37,10 +39,13 @@ export interface NotificationContext {
 
 /** The signature of a tap on each hook. */
 export interface HookTaps {
+  /** Listeners and upstreams that it adds may be written as in a file: they are validated and completed. */
+  configure: (config: Config) => Config | Undecided
   createUpstream: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | Undecided
   createListener: (spec: ListenerConfig, context: ListenerContext) => Listener | Undecided
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
   ready: () => MaybePromise<void>
+  listening: (listener: Listener) => void
   close: () => MaybePromise<void>
   authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
   refused: (refusal: Refusal, credentials: Credentials) => void
@@ -56,6 +61,7 @@ export interface HookTaps {
   notification: (notification: Notification, context: NotificationContext) => 'drop' | Undecided
   clientRequest: (ask: Ask, exchange: Exchange) => MaybePromise<Answer | Undecided>
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
+  figures: (figures: readonly Figure[]) => readonly Figure[] | Undecided
   status: (status: UpstreamStatus, upstream: Upstream) => UpstreamStatus | Undecided
   control: (params: JsonObject) => MaybePromise<JsonObject | Undecided>
 }
@@ -77,10 +83,12 @@ interface HookRow {
 
 /** Every hook of the gateway, in the order of the road. */
 export const HOOKS: Readonly<Record<HookName, HookRow>> = {
+  configure: { kind: 'syncWaterfall' },
   createUpstream: { kind: 'syncBail', by: 'key' },
   createListener: { kind: 'syncBail', by: 'key' },
   dispatch: { kind: 'syncWaterfall', mirrored: true },
   ready: { kind: 'async' },
+  listening: { kind: 'sync', safe: true },
   authenticate: { kind: 'asyncBail', by: 'listener' },
   refused: { kind: 'sync', safe: true },
   http: { kind: 'asyncBail', by: 'key' },
@@ -96,6 +104,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   sessionEnd: { kind: 'sync', mirrored: true, safe: true },
   upstreamState: { kind: 'sync', safe: true },
   status: { kind: 'syncWaterfall' },
+  figures: { kind: 'syncWaterfall' },
   control: { kind: 'asyncBail', by: 'key' },
   close: { kind: 'async', mirrored: true, safe: true },
 }

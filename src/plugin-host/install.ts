@@ -1,6 +1,6 @@
 import { GatewayError, gatewayError, reasonOf } from '../errors.ts'
 import { Hooks } from '../hooks/hooks.ts'
-import type { Clock, Config, Log } from '../core/ports.ts'
+import type { Clock, Config, Log, Programs } from '../core/ports.ts'
 import { checkOptions } from './options.ts'
 import type { Chosen } from './resolve.ts'
 import type { SlotTable } from './slots.ts'
@@ -11,6 +11,8 @@ export interface InstallContext {
   readonly clock: Clock
   readonly slots: SlotTable
   readonly directory: string
+  readonly programs: Programs
+  readonly state: string | undefined
   hide(text: string): string
 }
 
@@ -27,7 +29,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
 async function setUp(
   one: Chosen,
   hooks: Hooks,
-  { config, log, clock, slots, directory, hide }: InstallContext,
+  { config, log, clock, slots, directory, programs, state, hide }: InstallContext,
 ): Promise<void> {
   const { plugin } = one
   const options = await checkOptions(one)
@@ -39,6 +41,8 @@ async function setUp(
       log: log.child({ plugin: plugin.name }),
       clock,
       directory,
+      programs,
+      state,
       hide,
       slot: slots.of(plugin.name),
     })

@@ -24,6 +24,7 @@ export interface MemoriesOptions {
  * gateways may share it; each writes what it has learnt itself, and keeps what the others wrote.
  */
 export class Memories {
+  readonly directory: string
   readonly #file: StateFile
   readonly #clock: Clock
   readonly #salt: string
@@ -35,7 +36,8 @@ export class Memories {
   #takeBackSave: (() => void) | undefined
   #saving: Promise<void> = Promise.resolve()
 
-  private constructor(file: StateFile, clock: Clock, { salt, records }: Contents) {
+  private constructor(directory: string, file: StateFile, clock: Clock, { salt, records }: Contents) {
+    this.directory = directory
     this.#file = file
     this.#clock = clock
     this.#salt = salt
@@ -47,11 +49,16 @@ export class Memories {
     const uid = process.getuid?.()
     const file = new StateFile({ path: join(directory, NAME), maxBytes: MAX_BYTES, uid, log })
     const nothing = { salt: randomBytes(16).toString('base64url'), records: new Map<string, Recorded>() }
-    if (fresh === true) return new Memories(file, clock, nothing)
+    if (fresh === true) return new Memories(directory, file, clock, nothing)
     const saved = await file.read()
     const contents = saved === undefined ? undefined : recordsIn(saved)
     if (saved !== undefined && contents === undefined) await file.setAside('it is of another form')
-    return new Memories(file, clock, contents === undefined || contents === 'other' ? nothing : contents)
+    return new Memories(
+      directory,
+      file,
+      clock,
+      contents === undefined || contents === 'other' ? nothing : contents,
+    )
   }
 
   /** The memory of one upstream; `spec` is all that makes it the server it is, as text, of which only a digest is kept. */

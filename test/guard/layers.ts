@@ -6,7 +6,7 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
   { part: 'errors', path: /^src\/(errors|error-table)\.ts$/, may: ['util', 'protocol'] },
   {
     part: 'ports',
-    path: /^src\/core\/(ports|http-ports|catalog-entry|principal|upstream-memory|outcome)\.ts$/,
+    path: /^src\/core\/(ports|http-ports|plugin-ports|catalog-entry|principal|upstream-memory|outcome)\.ts$/,
     may: ['util', 'protocol', 'errors', 'config types'],
   },
   { part: 'config', path: /^src\/config\//, may: ['util', 'errors', 'config types'] },

@@ -66,6 +66,7 @@ export class FakeGate implements Gate {
   readonly notifications: Notification[] = []
   readonly seen: Seen[] = []
   answering: Answering = defaultAnswer
+  readonly figures = (): readonly [] => []
   ready: Readiness = {
     ready: true,
     upstreams: { files: { state: 'ready' }, web: { state: 'failed', problem: 'secret path' } },

@@ -1,6 +1,15 @@
 import type { CatalogEntry } from '../../../src/core/catalog-entry.ts'
 import { RoadCall, RoadExchange } from '../../../src/core/exchange.ts'
-import type { Answer, Clock, Config, Dispatch, Log, Session, Upstream } from '../../../src/core/ports.ts'
+import type {
+  Answer,
+  Clock,
+  Config,
+  Dispatch,
+  Log,
+  Programs,
+  Session,
+  Upstream,
+} from '../../../src/core/ports.ts'
 import { ANONYMOUS } from '../../../src/core/principal.ts'
 import { RoadSession } from '../../../src/core/session.ts'
 import { Hooks } from '../../../src/hooks/hooks.ts'
@@ -46,6 +55,12 @@ export const SILENT: Log = {
   child: () => SILENT,
 }
 
+const NO_PROGRAMS: Programs = {
+  environment: () => ({}),
+  launch: () => Promise.reject(new Error('no program runs in this test')),
+  endOrphans: () => Promise.resolve(),
+}
+
 /** A configuration of which the plugin under test reads only what is given. */
 export function configOf(partial: JsonObject): Config {
   return { version: 1, listeners: {}, upstreams: {}, plugins: {}, ...partial } as unknown as Config
@@ -64,7 +79,18 @@ export async function install<O>(
   const slot = { exchange: byOwner, session: byOwner, gateway: (init: () => unknown) => init() } as never
   const hide = (text: string): string => text
   const facade = hooks.facade(plugin.name)
-  await plugin.setup({ options, config, hooks: facade, log: SILENT, clock, slot, directory: '.', hide })
+  await plugin.setup({
+    options,
+    config,
+    hooks: facade,
+    log: SILENT,
+    clock,
+    slot,
+    directory: '.',
+    programs: NO_PROGRAMS,
+    state: undefined,
+    hide,
+  })
   hooks.seal(new Set([plugin.name]))
   return hooks
 }

@@ -1,0 +1,59 @@
+import type { CeilingsConfig, SandboxConfig } from '../config/config.gen.ts'
+import type { UpstreamLogs } from './ports.ts'
+
+/** A program that a plugin wants to run: lines in, lines out. */
+export interface ProgramSpec {
+  /** Whose it is, in logs and in its mark. */
+  readonly name: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>
+  /** As for a `stdio` upstream. */
+  readonly ceilings?: CeilingsConfig | undefined
+  readonly sandbox?: SandboxConfig | 'bwrap' | undefined
+  /** Most bytes of one line of its stdout; a longer one ends it. */
+  readonly maxLine: number
+  onLine(line: Buffer): void
+  /** Told once, when it can no longer be talked to; with its last words. */
+  onEnd(why: string): void
+}
+
+/** A program that runs as a child of the gateway. Nothing is left of it when it is stopped, or the gateway dies. */
+export interface Program {
+  readonly pid: number | undefined
+  /** What it wrote lately on its stderr, without what its environment keeps secret. */
+  readonly logs: UpstreamLogs
+  /** Memory of it and all it started, in bytes; undefined where that cannot be known. */
+  memory(): Promise<number | undefined>
+  /** Queues one line for its stdin; false when too much waits there already. */
+  send(line: string): boolean
+  /** The same for what must get through if at all possible. */
+  reply(line: string): void
+  /** End of stdin, SIGTERM and SIGKILL to its group, then to what has left the group. */
+  stop(): Promise<void>
+}
+
+/** Runs programs for plugins, within the bounds on all processes of the gateway. */
+export interface Programs {
+  /** Resolves when it runs. @throws Error that says why it does not, and GatewayError when there is no room */
+  launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program>
+  /** The environment of a program: what it may inherit of the gateway's own – never what makes it load code –, and what is set. */
+  environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string>
+  /** Ends what gateways that died have left behind for this directory of the configuration. */
+  endOrphans(): Promise<void>
+}
+
+/** Figures of one kind, as Prometheus has them. */
+export interface Figure {
+  /** Begins with `tapgate_`; without `_total`. */
+  readonly name: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  readonly samples: readonly {
+    readonly suffix?: string
+    readonly labels?: Readonly<Record<string, string>>
+    readonly value: number
+  }[]
+}

@@ -1,0 +1,52 @@
+import { parseConfig, type Config, type UpstreamConfig } from '../config/index.ts'
+import type { Hooks } from '../hooks/hooks.ts'
+
+/** Types of upstream that the schema describes; all others are a plugin's own. */
+const DESCRIBED: ReadonlySet<string> = new Set(['stdio', 'http', 'sse', 'ws'])
+/** What the core and plugins read of an upstream whose type the schema does not know: nothing is bounded that does not say so. */
+const BASE = {
+  enabled: true,
+  onFailure: 'omit',
+  start: 'auto',
+  isolation: 'shared',
+  timeout: 0,
+  limits: { concurrency: 0, queue: 0, queueTimeout: 0 },
+  breaker: false,
+  retry: false,
+}
+
+/**
+ * The configuration with what plugins add by the `configure` hook. Listeners and upstreams that they add or change are
+ * validated, and get the defaults that they would get in a file.
+ * @throws GatewayError GW_CONFIG_INVALID
+ */
+export function configured(written: Config, hooks: Hooks, directory: string): Config {
+  const config = hooks.runner('configure')?.(written) ?? written
+  if (config === written) return written
+  const listeners = others(config.listeners, written.listeners)
+  const upstreams = others(config.upstreams, written.upstreams)
+  const described = upstreams.filter(([, { type }]) => DESCRIBED.has(type))
+  const own = upstreams.filter(([, { type }]) => !DESCRIBED.has(type))
+  const added = parseConfig(
+    {
+      version: 1,
+      listeners: Object.fromEntries(listeners),
+      upstreams: Object.fromEntries(described),
+    },
+    { directory },
+  ).config
+  const completed = own.map(([name, spec]) => [name, Object.freeze({ ...BASE, ...spec }) as UpstreamConfig])
+  return Object.freeze({
+    ...config,
+    listeners: Object.freeze({ ...config.listeners, ...added.listeners }),
+    upstreams: Object.freeze({
+      ...config.upstreams,
+      ...added.upstreams,
+      ...(Object.fromEntries(completed) as Config['upstreams']),
+    }),
+  })
+}
+
+function others<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): [string, T][] {
+  return Object.entries(now).filter(([name, spec]) => before[name] !== spec)
+}

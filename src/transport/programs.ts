@@ -1,0 +1,117 @@
+import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, ProgramSpec } from '../core/ports.ts'
+import { reasonOf } from '../errors.ts'
+import { childEnvironment, MARK_VARIABLE, marked } from './process-environment.ts'
+import { launchOf } from './process-launch.ts'
+import { residentOfTrees } from '../util/resident.ts'
+import { concealed, concealing } from './process-secrets.ts'
+import { Stderr } from './process-stderr.ts'
+import { ProcessTable } from './process-table.ts'
+import { ServerProcess } from './process.ts'
+import { RecentLines } from './recent-lines.ts'
+
+/** What programs are run within. */
+export interface ProgramsOptions {
+  readonly log: Log
+  readonly clock: Clock
+  readonly room: ProcessRoom
+  /** Directory of the configuration. */
+  readonly directory: string
+  /** The gateway's own variables. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Programs that plugins run: in the same room, with the same marks and the same guardian as local servers. */
+export class OwnPrograms implements Programs {
+  readonly #options: ProgramsOptions
+  #table: ProcessTable | undefined
+
+  constructor(options: ProgramsOptions) {
+    this.#options = options
+  }
+
+  environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string> {
+    return childEnvironment(this.#options.environment, inherit, set).env
+  }
+
+  async launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program> {
+    const turn = this.#options.room.enter()
+    const leave = (): void => turn.leave()
+    signal?.addEventListener('abort', leave, { once: true })
+    if (signal?.aborted === true) leave()
+    const permit = await turn.permit.finally(() => signal?.removeEventListener('abort', leave))
+    try {
+      return this.#start(spec, permit)
+    } catch (error) {
+      permit.ended()
+      throw new Error(`${spec.command} could not be run: ${reasonOf(error)}`, { cause: error })
+    }
+  }
+
+  #start(spec: ProgramSpec, permit: ProcessPermit): Program {
+    const { clock, directory, environment, log } = this.#options
+    const table = (this.#table ??= new ProcessTable(log, clock))
+    const conceal = concealing(spec.env)
+    const logs = new RecentLines()
+    const launch = launchOf(spec, { directory, cwd: spec.cwd, env: spec.env, outside: environment })
+    const mark = table.prepare(directory, spec.name, environment)
+    const told = concealed(log.child({ program: spec.name, stream: 'stderr' }), conceal)
+    const server = new ServerProcess({
+      ...launch,
+      cwd: spec.cwd,
+      env: marked(spec.env, environment[MARK_VARIABLE], mark),
+      mark,
+      maxLine: spec.maxLine,
+      stderr: new Stderr({ log: told, clock, conceal, recent: logs }),
+      clock,
+      table,
+      onLine: line => spec.onLine(line),
+      onEnd: why => {
+        permit.ended()
+        spec.onEnd(conceal(why))
+      },
+    })
+    permit.started()
+    return new RunningProgram(server, logs)
+  }
+
+  async endOrphans(): Promise<void> {
+    const { log, clock, directory } = this.#options
+    await (this.#table ??= new ProcessTable(log, clock)).endOrphans(new Set([directory]))
+  }
+
+  /** Nothing is launched any more: the guardian may go when the last one has ended. */
+  retire(): void {
+    this.#table?.retire()
+  }
+}
+
+class RunningProgram implements Program {
+  readonly logs: RecentLines
+  readonly #server: ServerProcess
+
+  constructor(server: ServerProcess, logs: RecentLines) {
+    this.#server = server
+    this.logs = logs
+  }
+
+  get pid(): number | undefined {
+    return this.#server.pid
+  }
+
+  async memory(): Promise<number | undefined> {
+    const { pid } = this
+    return pid === undefined ? undefined : (await residentOfTrees([pid])).get(pid)
+  }
+
+  send(line: string): boolean {
+    return this.#server.send(line)
+  }
+
+  reply(line: string): void {
+    this.#server.reply(line)
+  }
+
+  stop(): Promise<void> {
+    return this.#server.stop()
+  }
+}
