@@ -84,6 +84,7 @@ export interface Config {
   readonly filters?: FiltersConfig
   readonly auth?: AuthConfig
   readonly rateLimit?: RateLimitConfig
+  readonly agents?: AgentsConfig
   /**
    * Plugins of your own or from npm, by name. Their options live here and nowhere else.
    */
@@ -1329,6 +1330,504 @@ export interface RateLimitRuleConfig {
    * Most at the same time.
    */
   readonly inFlight?: number
+}
+/**
+ * Coding agents that speak the Agent Client Protocol, offered to clients as tools: `delegate_task` gives one of them work.
+ */
+export interface AgentsConfig {
+  /**
+   * The agents, by id.
+   */
+  readonly list: {
+    readonly [k: string]: AgentConfig
+  }
+  readonly defaults?: AgentSettingsConfig
+  readonly registry?: AgentRegistryConfig
+  /**
+   * Globs that the real path of an agent's program must match, links followed. Without it the programs of `list` may run; those of a registry file never run without it.
+   */
+  readonly commands?: readonly string[]
+  /**
+   * Directories that a task may work in, relative to the configuration; links are followed. The first one is where a task works that names no directory.
+   */
+  readonly roots: readonly string[]
+  readonly routing?: AgentRoutingConfig
+  readonly tasks?: AgentTasksConfig
+  /**
+   * Most agent processes at a time, over all agents.
+   */
+  readonly processes: number
+  /**
+   * What stands before the names of the tools. Default: nothing.
+   */
+  readonly prefix: string
+}
+/**
+ * One agent: a program that speaks the Agent Client Protocol on stdin and stdout.
+ */
+export interface AgentConfig {
+  /**
+   * Its program: a path, or a name on the PATH. Never run in a shell.
+   */
+  readonly command: string
+  /**
+   * Its arguments, each one a string of its own.
+   */
+  readonly args: readonly string[]
+  /**
+   * Whether it takes part.
+   */
+  readonly enabled: boolean
+  /**
+   * What people call it.
+   */
+  readonly title?: string
+  /**
+   * What it is good at, for whoever chooses.
+   */
+  readonly description?: string
+  /**
+   * What it can do, in words of your own; a task that wants one goes only to agents that have it.
+   */
+  readonly capabilities: readonly string[]
+  /**
+   * Which one is preferred where nothing else decides: the higher one.
+   */
+  readonly priority: number
+  readonly auth?: AgentAuthConfig
+  /**
+   * Variables set for the agent. `HOME` is a directory of its own unless it is set here.
+   */
+  readonly env?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Variables of the gateway's own environment that the agent gets as well; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.
+   */
+  readonly inheritEnv?: readonly string[]
+  /**
+   * The mode that each session is set to, by the agent's own id for it: where the agent asks, and what it may do.
+   */
+  readonly mode?: string
+  /**
+   * The model that each session is set to, by the agent's own id for it.
+   */
+  readonly model?: string
+  /**
+   * Other options of each session, by the agent's own ids.
+   */
+  readonly options?: {
+    readonly [k: string]: string | boolean
+  }
+  readonly limits?: AgentLimitsConfig
+  readonly timeouts?: AgentTimeoutsConfig
+  readonly pool?: AgentPoolConfig
+  readonly permissions?: AgentPermissionsConfig
+  readonly output?: AgentOutputConfig
+  readonly client?: AgentClientConfig
+  /**
+   * Which of the gateway's own tools the agent may call back over MCP; `false` is none, and the default.
+   */
+  readonly callback?: AgentCallbackConfig | false
+  /**
+   * `none`: it works in the directory of the task. `worktree`: in a git worktree of its own, whose changes are the `diff` of the result. Default `none`.
+   */
+  readonly isolation?: 'none' | 'worktree'
+  /**
+   * Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed). `bwrap` alone means all defaults; the directory of the task and its HOME can always be written.
+   */
+  readonly sandbox?: SandboxConfig | 'bwrap'
+  readonly ceilings?: CeilingsConfig
+}
+/**
+ * How the agent is told who pays. Without it the agent finds its own login in its HOME or environment.
+ */
+export interface AgentAuthConfig {
+  /**
+   * Id of the method for `authenticate`, as the agent names it. A method that needs a terminal is never started.
+   */
+  readonly method?: string
+  /**
+   * What is sent along with it as `_meta`.
+   */
+  readonly meta?: {
+    readonly [k: string]: unknown
+  }
+  readonly provider?: AgentProviderConfig
+}
+/**
+ * A model provider set by `providers/set`, so that no key is in the environment.
+ */
+export interface AgentProviderConfig {
+  /**
+   * The agent's own id of the provider.
+   */
+  readonly id: string
+  /**
+   * The kind of API behind it.
+   */
+  readonly api: string
+  /**
+   * Where it is.
+   */
+  readonly url: string
+  /**
+   * Headers of each request to it.
+   */
+  readonly headers: {
+    readonly [k: string]: string
+  }
+}
+/**
+ * How much work an agent gets. What is counted per minute and day is kept on disk.
+ */
+export interface AgentLimitsConfig {
+  /**
+   * Most turns begun in any 60 seconds. Default: no limit.
+   */
+  readonly perMinute?: number
+  /**
+   * Most turns begun in a day (UTC); a restart forgets nothing. Default: no limit.
+   */
+  readonly perDay?: number
+  /**
+   * Most tasks at a time. Default 2.
+   */
+  readonly concurrent?: number
+  /**
+   * Tasks that may wait. Default 16.
+   */
+  readonly queue?: number
+  /**
+   * How long one waits at most. Default 60s.
+   */
+  readonly queueTimeout?: string | number
+  /**
+   * What happens to a task that meets a limit: `fallback` – the next agent that fits; `queue` – it waits; `reject` – an error that says when to come back. Default `fallback`.
+   */
+  readonly onLimit?: 'fallback' | 'queue' | 'reject'
+}
+/**
+ * How long each phase may take; what takes longer ends the process, and says which phase it was.
+ */
+export interface AgentTimeoutsConfig {
+  /**
+   * From the start of the process to its answer to `initialize`. Default 30s.
+   */
+  readonly initialize?: string | number
+  /**
+   * A session made, loaded or resumed. Default 60s.
+   */
+  readonly session?: string | number
+  /**
+   * From the prompt to the first sign of life. Default 2m.
+   */
+  readonly firstUpdate?: string | number
+  /**
+   * Between two signs of life. Default 10m.
+   */
+  readonly idle?: string | number
+  /**
+   * The whole turn. Default 30m.
+   */
+  readonly turn?: string | number
+  /**
+   * From a cancellation to the end of the turn; then the process is ended. Default 10s.
+   */
+  readonly cancel?: string | number
+}
+/**
+ * Processes that are kept for the next task.
+ */
+export interface AgentPoolConfig {
+  /**
+   * Processes started ahead. Default 0.
+   */
+  readonly warm?: number
+  /**
+   * Most processes of this agent. Default 2.
+   */
+  readonly processes?: number
+  /**
+   * Most sessions in one process at a time. Default 4.
+   */
+  readonly sessions?: number
+  /**
+   * How long a process without a task is kept. Default 5m.
+   */
+  readonly idle?: string | number
+  /**
+   * How long a process is used. Default 4h.
+   */
+  readonly maxAge?: string | number
+  /**
+   * Turns after which a process is replaced. Default 50.
+   */
+  readonly maxTurns?: number
+  /**
+   * Memory of a process with all it started, beyond which it is replaced. Default 1500MiB.
+   */
+  readonly maxMemory?: string | number
+}
+/**
+ * What an agent may do when it asks. The first rule that fits decides; `always` is never granted.
+ */
+export interface AgentPermissionsConfig {
+  /**
+   * Rules in order.
+   */
+  readonly rules?: readonly AgentPermissionRuleConfig[]
+  /**
+   * What is done where no rule fits. Default `deny`.
+   */
+  readonly default?: 'allow' | 'deny' | 'ask'
+  /**
+   * How long an answer of the caller is waited for; then it is denied. Default 5m.
+   */
+  readonly askTimeout?: string | number
+}
+/**
+ * One rule: it fits when everything it says is true.
+ */
+export interface AgentPermissionRuleConfig {
+  /**
+   * Kinds of tool call, in the words of the protocol.
+   */
+  readonly kinds?: (
+    'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'switch_mode' | 'other'
+  )[]
+  /**
+   * Globs that the whole command line of an `execute` must match.
+   */
+  readonly commands?: readonly string[]
+  /**
+   * Where all files it is about must be: `cwd`, or a directory below the roots.
+   */
+  readonly within?: string
+  /**
+   * Globs that the title of the tool call must match.
+   */
+  readonly titles?: string | readonly string[]
+  /**
+   * `allow` this once, `deny` this once, or `ask` the caller.
+   */
+  readonly do: 'allow' | 'deny' | 'ask'
+}
+/**
+ * How much of what an agent says is kept and given.
+ */
+export interface AgentOutputConfig {
+  /**
+   * Text in the result of a call; the rest is paged by `agent_result`. Default 64KiB.
+   */
+  readonly inline?: string | number
+  /**
+   * Text kept of one task; what is beyond is cut, and said. Default 8MiB.
+   */
+  readonly keep?: string | number
+  /**
+   * Longest message of the agent. Default 32MiB.
+   */
+  readonly maxLine?: string | number
+  /**
+   * Events kept of one task: tool calls, plans, permissions. Default 500.
+   */
+  readonly events?: number
+  /**
+   * Whether thoughts are among the events. Default false.
+   */
+  readonly thoughts?: boolean
+}
+/**
+ * What the gateway does for the agent when asked, inside the directory of the task. It does not bind the agent's own tools.
+ */
+export interface AgentClientConfig {
+  /**
+   * `fs/read_text_file`. Default false.
+   */
+  readonly readFiles?: boolean
+  /**
+   * `fs/write_text_file`. Default false.
+   */
+  readonly writeFiles?: boolean
+  /**
+   * `terminal/*`: `false`, and the default, is none; a map says which programs may run.
+   */
+  readonly terminal?: AgentTerminalConfig | false
+  /**
+   * Largest file that is read or written. Default 4MiB.
+   */
+  readonly maxFile?: string | number
+}
+/**
+ * Programs that an agent may run through the gateway. An agent that runs everything in a shell needs that shell here, and is then not bound at all.
+ */
+export interface AgentTerminalConfig {
+  /**
+   * Globs that the real path of the program must match, links followed.
+   */
+  readonly commands: readonly string[]
+  /**
+   * Most terminals of one task at a time. Default 4.
+   */
+  readonly max?: number
+  /**
+   * How long a program may run. Default 10m.
+   */
+  readonly timeout?: string | number
+  /**
+   * Most output kept; what is older is dropped. Default 1MiB.
+   */
+  readonly output?: string | number
+}
+/**
+ * The gateway as an MCP server of the agent: for each session a token that lives as long as the task and knows its depth.
+ */
+export interface AgentCallbackConfig {
+  /**
+   * Tools that the agent sees, by the names that clients see, among those of the caller of the task.
+   */
+  readonly tools: readonly string[]
+  /**
+   * How deep a delegated task may delegate: at this depth `delegate_task` is hidden. 0 hides it from every agent.
+   */
+  readonly maxDepth: number
+  /**
+   * Tasks that one task may begin, with all that those begin.
+   */
+  readonly maxTasks: number
+}
+/**
+ * What may be said of one agent, and in `defaults` of all.
+ */
+export interface AgentSettingsConfig {
+  /**
+   * Variables set for the agent. `HOME` is a directory of its own unless it is set here.
+   */
+  readonly env?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Variables of the gateway's own environment that the agent gets as well; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.
+   */
+  readonly inheritEnv?: readonly string[]
+  /**
+   * The mode that each session is set to, by the agent's own id for it: where the agent asks, and what it may do.
+   */
+  readonly mode?: string
+  /**
+   * The model that each session is set to, by the agent's own id for it.
+   */
+  readonly model?: string
+  /**
+   * Other options of each session, by the agent's own ids.
+   */
+  readonly options?: {
+    readonly [k: string]: string | boolean
+  }
+  readonly limits?: AgentLimitsConfig
+  readonly timeouts?: AgentTimeoutsConfig
+  readonly pool?: AgentPoolConfig
+  readonly permissions?: AgentPermissionsConfig
+  readonly output?: AgentOutputConfig
+  readonly client?: AgentClientConfig
+  /**
+   * Which of the gateway's own tools the agent may call back over MCP; `false` is none, and the default.
+   */
+  readonly callback?: AgentCallbackConfig | false
+  /**
+   * `none`: it works in the directory of the task. `worktree`: in a git worktree of its own, whose changes are the `diff` of the result. Default `none`.
+   */
+  readonly isolation?: 'none' | 'worktree'
+  /**
+   * Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed). `bwrap` alone means all defaults; the directory of the task and its HOME can always be written.
+   */
+  readonly sandbox?: SandboxConfig | 'bwrap'
+  readonly ceilings?: CeilingsConfig
+}
+/**
+ * Agents from a file in the format of the ACP registry. It is read from disk, never fetched.
+ */
+export interface AgentRegistryConfig {
+  /**
+   * The file, relative to the configuration.
+   */
+  readonly file: string
+  /**
+   * Ids of the agents that take part; none else do.
+   */
+  readonly use: readonly string[]
+}
+/**
+ * Which agent gets a task that names none.
+ */
+export interface AgentRoutingConfig {
+  /**
+   * Rules in order; the first that fits says who is preferred.
+   */
+  readonly rules: readonly AgentRoutingRuleConfig[]
+  /**
+   * Who is preferred where no rule fits; the others come after them, by priority.
+   *
+   * Items: A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.
+   */
+  readonly default: readonly string[]
+}
+/**
+ * One rule: it fits when everything it says is true.
+ */
+export interface AgentRoutingRuleConfig {
+  /**
+   * Its name in explanations. Default: its number.
+   */
+  readonly id?: string
+  /**
+   * The task has one of these types.
+   */
+  readonly taskTypes?: readonly string[]
+  /**
+   * The prompt has one of these words; with `re:` in front a regular expression. Case does not count.
+   */
+  readonly keywords?: readonly string[]
+  /**
+   * Only tasks of these subjects.
+   */
+  readonly principals?: string | readonly string[]
+  /**
+   * Agents in order of preference.
+   *
+   * Items: A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.
+   */
+  readonly prefer: readonly string[]
+  /**
+   * Whether nobody but those preferred may have it.
+   */
+  readonly only: boolean
+}
+/**
+ * Where tasks are kept, and how long.
+ */
+export interface AgentTasksConfig {
+  /**
+   * The database, relative to the configuration. Default: `agents.db` in the state directory; without one, memory, and a restart forgets all.
+   */
+  readonly file?: string
+  /**
+   * How long a task is kept after its end. Default 7d.
+   */
+  readonly ttl?: string | number
+  /**
+   * Most tasks kept; the oldest that have ended go first, and with none of those a new one is refused.
+   */
+  readonly max: number
+  /**
+   * Most tasks of one caller that have not ended.
+   */
+  readonly maxPerCaller: number
+  /**
+   * Whether prompts are kept. Without them a task that was interrupted cannot be begun anew.
+   */
+  readonly keepPrompt: boolean
 }
 /**
  * A plugin: where it comes from and its options.

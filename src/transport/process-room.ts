@@ -1,4 +1,4 @@
-import type { ProcessPermit, ProcessRoom, ProcessTurn, YieldingProcesses } from '../core/ports.ts'
+import type { Config, ProcessPermit, ProcessRoom, ProcessTurn, YieldingProcesses } from '../core/ports.ts'
 
 /** Starts that may wait for their turn. */
 const MAX_WAITING = 1024
@@ -22,6 +22,10 @@ export class BoundedRoom implements ProcessRoom {
   constructor(max: number, starting: number) {
     this.#max = max
     this.#maxStarting = starting
+  }
+
+  static of({ processes: { max, starting } }: Config): BoundedRoom {
+    return new BoundedRoom(max, starting)
   }
 
   /** New bounds, for what starts from now on. */

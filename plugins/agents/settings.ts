@@ -1,0 +1,117 @@
+import { parseDuration, parseSize } from '../../src/plugin.ts'
+import type { AgentSettings, AgentsConfig } from './settings-ports.ts'
+
+type Written = AgentsConfig['list'][string]
+type Own = Omit<Written, 'enabled'>
+
+/** What holds where neither the agent nor `defaults` says anything; the schema's descriptions say the same. */
+const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s', onLimit: 'fallback' } as const
+const TIMEOUTS = {
+  initialize: '30s',
+  session: '60s',
+  firstUpdate: '2m',
+  idle: '10m',
+  turn: '30m',
+  cancel: '10s',
+} as const
+const POOL = {
+  warm: 0,
+  processes: 2,
+  sessions: 4,
+  idle: '5m',
+  maxAge: '4h',
+  maxTurns: 50,
+  maxMemory: '1500MiB',
+} as const
+const PERMISSIONS = { rules: [], default: 'deny', askTimeout: '5m' } as const
+const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500, thoughts: false } as const
+const CLIENT = { readFiles: false, writeFiles: false, terminal: false, maxFile: '4MiB' } as const
+const TERMINAL = { max: 4, timeout: '10m', output: '1MiB' } as const
+const INHERITED = ['PATH', 'LANG', 'TZ']
+
+/** The agents that take part, each with all that holds for it. */
+export function agentsOf(section: AgentsConfig): AgentSettings[] {
+  return Object.entries(section.list)
+    .filter(([, { enabled }]) => enabled)
+    .map(([id, own]) => settingsOf(id, own, section.defaults))
+}
+
+/** One agent: what it says itself, else `defaults`, else what is usual. */
+export function settingsOf(id: string, own: Own, defaults: AgentsConfig['defaults'] = {}): AgentSettings {
+  const { title, description, command, args, priority, auth } = own
+  const all = { ...defaults, ...own }
+  return {
+    ...{ id, title, description, command, args, priority, auth },
+    capabilities: new Set(own.capabilities),
+    env: { ...defaults.env, ...own.env },
+    inheritEnv: all.inheritEnv ?? INHERITED,
+    mode: all.mode,
+    model: all.model,
+    options: { ...defaults.options, ...own.options },
+    ...partsOf(own, defaults),
+    callback: all.callback === undefined || all.callback === false ? undefined : all.callback,
+    isolation: all.isolation ?? 'none',
+    sandbox: all.sandbox,
+    ceilings: { ...defaults.ceilings, ...own.ceilings },
+  }
+}
+
+type Parts = Pick<AgentSettings, 'limits' | 'timeouts' | 'pool' | 'permissions' | 'output' | 'client'>
+
+function partsOf(own: Own, defaults: NonNullable<AgentsConfig['defaults']>): Parts {
+  const limits = { ...LIMITS, ...defaults.limits, ...own.limits }
+  const timeouts = { ...TIMEOUTS, ...defaults.timeouts, ...own.timeouts }
+  const pool = { ...POOL, ...defaults.pool, ...own.pool }
+  const permissions = { ...PERMISSIONS, ...defaults.permissions, ...own.permissions }
+  const output = { ...OUTPUT, ...defaults.output, ...own.output }
+  return {
+    limits: {
+      ...limits,
+      perMinute: limits.perMinute,
+      perDay: limits.perDay,
+      queueTimeoutMs: parseDuration(limits.queueTimeout),
+    },
+    timeouts: timesOf(timeouts),
+    pool: {
+      ...pool,
+      idleMs: parseDuration(pool.idle),
+      maxAgeMs: parseDuration(pool.maxAge),
+      maxMemory: parseSize(pool.maxMemory),
+    },
+    permissions: { ...permissions, askTimeoutMs: parseDuration(permissions.askTimeout) },
+    output: {
+      ...output,
+      inline: parseSize(output.inline),
+      keep: parseSize(output.keep),
+      maxLine: parseSize(output.maxLine),
+    },
+    client: clientOf({ ...defaults.client, ...own.client }),
+  }
+}
+
+function timesOf(written: {
+  readonly [K in keyof typeof TIMEOUTS]: string | number
+}): AgentSettings['timeouts'] {
+  return {
+    initializeMs: parseDuration(written.initialize),
+    sessionMs: parseDuration(written.session),
+    firstUpdateMs: parseDuration(written.firstUpdate),
+    idleMs: parseDuration(written.idle),
+    turnMs: parseDuration(written.turn),
+    cancelMs: parseDuration(written.cancel),
+  }
+}
+
+function clientOf(written: NonNullable<Own['client']>): AgentSettings['client'] {
+  const { terminal, ...client } = { ...CLIENT, ...written }
+  const bounds = terminal === false ? undefined : { ...TERMINAL, ...terminal }
+  return {
+    ...client,
+    maxFile: parseSize(client.maxFile),
+    terminal: bounds && {
+      ...bounds,
+      timeoutMs: parseDuration(bounds.timeout),
+      output: parseSize(bounds.output),
+    },
+  }
+}
