@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { KeptPort } from './kept-port.ts'
 import { Offer, type TestPrompt, type TestResource, type TestTool } from './offer.ts'
 import { respond } from './upstream-http.ts'
 import { UpstreamState, type ReceivedCall } from './upstream-state.ts'
@@ -59,6 +60,8 @@ export class TestUpstream implements AsyncDisposable {
   readonly offer: Offer
   readonly #state: UpstreamState
   #server: Server | undefined
+  /** While it is stopped, so that no other program answers in its place. */
+  #kept: KeptPort | undefined
   #port: number
 
   constructor(options: TestUpstreamOptions) {
@@ -99,6 +102,7 @@ export class TestUpstream implements AsyncDisposable {
 
   async start(): Promise<void> {
     if (this.#server !== undefined) return
+    await this.#free()
     const server = createServer(
       (request, response) => void respond(request, response, this.offer, this.#state),
     )
@@ -110,8 +114,20 @@ export class TestUpstream implements AsyncDisposable {
     this.#server = server
   }
 
-  /** Goes away at once, with every connection and session. */
+  /** Goes away at once, with every connection and session. Nobody else is given its port until it is disposed of. */
   async stop(): Promise<void> {
+    if (this.#server === undefined) return
+    await this.#close()
+    this.#kept = await KeptPort.keep(this.#port)
+  }
+
+  async #free(): Promise<void> {
+    const kept = this.#kept
+    this.#kept = undefined
+    await kept?.free()
+  }
+
+  async #close(): Promise<void> {
     const server = this.#server
     if (server === undefined) return
     this.#server = undefined
@@ -123,11 +139,12 @@ export class TestUpstream implements AsyncDisposable {
 
   /** Stops and starts again on the same port, as a new process would: sessions are gone. */
   async restart(): Promise<void> {
-    await this.stop()
+    await this.#close()
     await this.start()
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop()
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close()
+    await this.#free()
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { closeAfter, testClient, testUpstream } from '../../src/testing/index.ts'
 
@@ -114,3 +115,31 @@ test('a restarted upstream keeps its port and forgets its sessions', async t => 
   assert.equal(upstream.url, url)
   assert.equal((await client.request('tools/list')).status, 404)
 })
+
+test('nobody else is given the port of a stopped upstream', async t => {
+  const upstream = closeAfter(t, await testUpstream({ tools: {} }))
+  const client = closeAfter(t, await testClient(upstream, { era: 'legacy' }))
+  assert.ok((await client.request('tools/list')).result)
+  const { url } = upstream
+  const { port } = new URL(url)
+
+  await upstream.stop()
+  const holder = await socketsWith(port)
+  const refused = await fetch(url).catch(
+    (error: unknown) => (error as { cause: { code: string } }).cause.code,
+  )
+  await upstream.start()
+
+  // Refused, and yet in use: the kernel gives such a port to nobody who asks for any.
+  assert.equal(refused, 'ECONNREFUSED')
+  assert.equal(holder, true)
+  assert.equal(upstream.url, url)
+  await upstream.stop()
+})
+
+/** Whether some connection of this machine goes out from the port. Where there is no /proc, nobody can say. */
+async function socketsWith(port: string): Promise<boolean> {
+  const hex = Number(port).toString(16).toUpperCase().padStart(4, '0')
+  const table = await readFile('/proc/net/tcp', 'latin1').catch(() => ` 0100007F:${hex} 0100007F:0000 01 `)
+  return new RegExp(` 0100007F:${hex} 0100007F:[0-9A-F]{4} 01 `).test(table)
+}
