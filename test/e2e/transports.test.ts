@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createServer, type AddressInfo } from 'node:net'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -10,6 +9,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { closeAfter, testGateway, type TestGateway } from '../../src/testing/index.ts'
 import { startChild, type Child } from '../peers/child.ts'
+import { freePort } from '../fixtures/free-port.ts'
 
 const EVERYTHING = join(
   dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/package.json')),
@@ -150,13 +150,4 @@ async function connect(transport: Transport): Promise<Peer> {
 
 function at({ url }: TestGateway, path: string): string {
   return new URL(path, url).href
-}
-
-/** A port that was free a moment ago, for a program that cannot choose one. */
-async function freePort(): Promise<number> {
-  const probe = createServer()
-  await new Promise<void>(resolve => void probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address() as AddressInfo
-  await new Promise(resolve => probe.close(resolve))
-  return port
 }

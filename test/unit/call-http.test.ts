@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { serveHttp } from '../fixtures/everything/http.ts'
 import { World } from '../fixtures/everything/world.ts'
 import { legacy, modern, peer, result, said } from './fixtures/http-peer.ts'
 import { bench, callOf, httpSpec, program, textOf, toolCall, until } from './fixtures/upstream-bench.ts'
+import { freePort } from '../fixtures/free-port.ts'
 
 const MODERN = { era: 'modern', version: '2026-07-28' } as const
 
@@ -57,14 +56,6 @@ describe('a real server over HTTP', () => {
     server.stderr.on('data', chunk => (log += String(chunk)))
     await until(() => log.includes('listening'), 'it listens')
     return `http://127.0.0.1:${port}/mcp`
-  }
-
-  async function freePort(): Promise<number> {
-    const server = createServer()
-    await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
-    await new Promise(resolve => server.close(resolve))
-    return port
   }
 })
 

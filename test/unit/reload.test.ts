@@ -9,6 +9,7 @@ import {
   type TestClient,
   type TestUpstream,
 } from '../../src/testing/index.ts'
+import { freePort } from '../fixtures/free-port.ts'
 
 const CHANGED = 'notifications/tools/list_changed'
 const PROMPTS = 'notifications/prompts/list_changed'
@@ -252,12 +253,3 @@ test('without a source, a reload takes what load gives, and says so where there 
   assert.deepEqual((await gateway.reload()).settings, ['lists'])
   await assert.rejects(without.reload(), { code: 'GW_NO_SOURCE' })
 })
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net')
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
-}

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
 import { describe, it, type TestContext } from 'node:test'
 import type { Ask, Notification, Session } from '../../src/core/ports.ts'
@@ -20,6 +19,7 @@ import {
   until,
   type TestCall,
 } from './fixtures/upstream-bench.ts'
+import { freePort } from '../fixtures/free-port.ts'
 
 const KEEPING = script('keeping-server.mjs')
 const FULL = { capabilities: { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } }
@@ -270,15 +270,4 @@ async function fixtureOverHttp(t: TestContext): Promise<string> {
   for await (const line of createInterface({ input: child.stdout }))
     return (JSON.parse(line) as { url: string }).url
   throw new Error('the fixture did not start')
-}
-
-/** A port that was free a moment ago, for a server that cannot choose one. */
-function freePort(): Promise<number> {
-  const server = createServer()
-  return new Promise(resolve => {
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }

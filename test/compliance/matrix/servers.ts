@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { findPackageJSON } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +7,7 @@ import type { Child } from '../../peers/child.ts'
 import { LAUNCHER, requireBuild, writeConfig } from '../../peers/gateway.ts'
 import type { Place } from './peer.ts'
 import type { Transport } from './ways.ts'
+import { freePort } from '../../fixtures/free-port.ts'
 
 /** Something to connect to, for as long as a cell runs. */
 export interface Running {
@@ -127,14 +126,6 @@ function textIn(line: string, member: string): string | undefined {
 
 function running(place: Place, child: Child): Running {
   return { place, stop: () => child.stop(1_000) }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 function entryOf(name: string): string {
