@@ -1597,11 +1597,11 @@ export interface AgentPermissionRuleConfig {
     'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'switch_mode' | 'other'
   )[]
   /**
-   * Globs that the whole command line of an `execute` must match.
+   * Globs that the whole command line of an `execute` must match. Where the rule allows, `*` stands for no shell operator such as `;`, `|` or `$`.
    */
   readonly commands?: readonly string[]
   /**
-   * Where all files it is about must be: `cwd`, or a directory below the roots.
+   * Where all files it is about must be: `cwd`, or a directory, relative to the configuration. A command fits only in a rule that has `commands` too.
    */
   readonly within?: string
   /**

@@ -13,11 +13,21 @@ export interface ProgramSpec {
   /** As for a `stdio` upstream. */
   readonly ceilings?: CeilingsConfig | undefined
   readonly sandbox?: SandboxConfig | 'bwrap' | undefined
+  /** Real paths of what it may write in its sandbox, whatever that says. */
+  readonly writable?: readonly string[]
   /** Most bytes of one line of its stdout; a longer one ends it. */
   readonly maxLine: number
   onLine(line: Buffer): void
-  /** Told once, when it can no longer be talked to; with its last words. */
-  onEnd(why: string): void
+  /** Gets all that it writes as it comes, instead of `onLine` and the log; the stdin of such a program is at its end. */
+  onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
+  /** Told once, when it can no longer be talked to; with its last words, and how it exited where it has. */
+  onEnd(why: string, exit?: ProgramExit): void
+}
+
+/** How a program exited: one of both is there. */
+export interface ProgramExit {
+  readonly code: number | null
+  readonly signal: string | null
 }
 
 /** A program that runs as a child of the gateway. Nothing is left of it when it is stopped, or the gateway dies. */

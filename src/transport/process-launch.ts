@@ -19,6 +19,8 @@ export interface LaunchSite {
   readonly env: Readonly<Record<string, string>>
   /** The gateway's own. */
   readonly outside: Readonly<Record<string, string | undefined>>
+  /** What may be written in its sandbox besides. */
+  readonly writable?: readonly string[] | undefined
 }
 
 type Spec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox'>
@@ -46,8 +48,8 @@ export function launchOf(spec: Spec, site: LaunchSite): Launch {
 }
 
 function inSandbox(sandbox: NonNullable<Spec['sandbox']>, program: string, site: LaunchSite): string[] {
-  const { directory, cwd, outside } = site
-  return sandboxArguments(sandbox, { directory, cwd, program, home: outside.HOME ?? homedir() })
+  const { directory, cwd, outside, writable } = site
+  return sandboxArguments(sandbox, { directory, cwd, program, writable, home: outside.HOME ?? homedir() })
 }
 
 function bubblewrap({ outside }: LaunchSite): string {

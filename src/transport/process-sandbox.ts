@@ -11,6 +11,8 @@ export interface SandboxSite {
   readonly home: string
   /** The program that will run, as an absolute path. */
   readonly program: string
+  /** What can be written besides what the configuration names. */
+  readonly writable?: readonly string[] | undefined
 }
 
 /** What `sandbox: bwrap` stands for. The schema has the same defaults. */
@@ -50,7 +52,7 @@ export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxS
     ...(network ? [] : ['--unshare-net']),
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
     ...emptied(site, network),
-    ...write.flatMap(name => writable(absolute(name, site))),
+    ...[...write, ...(site.writable ?? [])].flatMap(name => writable(absolute(name, site))),
     ...hide.flatMap(name => hidden(absolute(name, site))),
     ...['--chdir', site.cwd, '--'],
   ]

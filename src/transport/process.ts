@@ -1,6 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import type { Clock } from '../core/ports.ts'
+import type { Clock, ProgramExit } from '../core/ports.ts'
 import { LineSplitter } from './frames.ts'
 import { descendantsOf } from './process-descendants.ts'
 import { ProcessGroup } from './process-group.ts'
@@ -21,8 +21,10 @@ export interface ProcessOptions extends Spawning {
   readonly clock: Clock
   readonly table: ProcessTable
   onLine(line: Buffer): void
-  /** Told once, when it can no longer be talked to. */
-  onEnd(why: string): void
+  /** Gets all it writes instead, of a program that is not talked to. */
+  onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
+  /** Told once, when it can no longer be talked to; with how it exited, where it has. */
+  onEnd(why: string, exit?: ProgramExit): void
 }
 
 const STEP_MS = 2000
@@ -30,6 +32,8 @@ const STEP_MS = 2000
 const ORPHAN_MS = 500
 /** How long output that is still in the pipe may take to arrive after the exit. */
 const DRAIN_MS = 50
+/** The same where the output is all there is, and nobody can ask for it again. */
+const PASS_MS = 2000
 /** How long a process may live on without one of its pipes. */
 const LINGER_MS = 250
 const POLL_MS = 20
@@ -50,6 +54,7 @@ export class ServerProcess {
   readonly #flush: () => void
   #hasExited = false
   #hasEnded = false
+  #exit: ProgramExit | undefined
   #stopping: Promise<void> | undefined
   #recorded: ProcessId[] = []
   #takeBackRecord = (): void => undefined
@@ -77,6 +82,11 @@ export class ServerProcess {
 
   get pid(): number | undefined {
     return this.#child.pid
+  }
+
+  /** Whether it is talked to, line by line. */
+  get #isRead(): boolean {
+    return this.#options.onOutput === undefined
   }
 
   get lastWords(): string {
@@ -125,20 +135,30 @@ export class ServerProcess {
     const leave = (why: string): void => {
       this.#hasExited = true
       exited()
-      this.#options.clock.after(DRAIN_MS, () => this.#end(why))
+      this.#options.clock.after(this.#isRead ? DRAIN_MS : PASS_MS, () => this.#end(why))
       this.#child.once('close', () => this.#end(why))
     }
     this.#child.on('error', error => {
       if (this.pid === undefined) leave(this.#whyNotSpawned(error))
     })
-    this.#child.once('exit', (code, signal) =>
-      leave(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`),
-    )
+    this.#child.once('exit', (code, signal) => {
+      this.#exit = { code, signal }
+      leave(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`)
+    })
+    for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
+    if (!this.#isRead) return this.#passOn()
     stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
     stdout.once('end', () => this.#linger('it closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
     stdin.on('error', () => this.#linger('it closed its stdin'))
-    for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
+  }
+
+  /** It is not talked to: it may close what it likes. */
+  #passOn(): void {
+    const { stdin, stdout, stderr } = this.#child
+    stdout.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stdout'))
+    stderr.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stderr'))
+    stdin.on('error', () => undefined).end()
   }
 
   #linger(why: string): void {
@@ -160,7 +180,7 @@ export class ServerProcess {
     if (this.#isOver()) return
     this.#hasEnded = true
     this.#options.stderr.end()
-    this.#options.onEnd(`${why}${this.lastWords}`)
+    this.#options.onEnd(`${why}${this.lastWords}`, this.#exit)
     void this.stop()
   }
 
@@ -178,7 +198,7 @@ export class ServerProcess {
     this.#record()
     if (this.#queue.length > 0) this.#write()
     this.#child.stdin.end()
-    if (!this.#hasExited) await this.#within(STEP_MS, () => this.#hasExited)
+    if (!this.#hasExited && this.#isRead) await this.#within(STEP_MS, () => this.#hasExited)
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       if (await this.#within(DRAIN_MS, () => this.#isGone())) break
       this.#group.signal(signal)

@@ -52,7 +52,8 @@ export class OwnPrograms implements Programs {
     const table = (this.#table ??= new ProcessTable(log, clock))
     const conceal = concealing(spec.env)
     const logs = new RecentLines()
-    const launch = launchOf(spec, { directory, cwd: spec.cwd, env: spec.env, outside: environment })
+    const { cwd, env, writable } = spec
+    const launch = launchOf(spec, { directory, cwd, env, outside: environment, writable })
     const mark = table.prepare(directory, spec.name, environment)
     const told = concealed(log.child({ program: spec.name, stream: 'stderr' }), conceal)
     const server = new ServerProcess({
@@ -65,9 +66,10 @@ export class OwnPrograms implements Programs {
       clock,
       table,
       onLine: line => spec.onLine(line),
-      onEnd: why => {
+      ...(spec.onOutput && { onOutput: spec.onOutput.bind(spec) }),
+      onEnd: (why, exit) => {
         permit.ended()
-        spec.onEnd(conceal(why))
+        spec.onEnd(conceal(why), exit)
       },
     })
     permit.started()

@@ -1,0 +1,148 @@
+const ESCAPE = 0x1b
+const BELL = 0x07
+const MAX_SEQUENCE = 4096
+
+/** Where a cleaner is inside of what a terminal would not show. */
+type Place =
+  | 'text'
+  /** After ESC. */
+  | 'escape'
+  /** In a control sequence, up to its final character. */
+  | 'control'
+  /** In a string for the terminal, up to BEL or ST. */
+  | 'string'
+  /** After ESC in such a string: ST when a backslash follows. */
+  | 'stringEscape'
+
+/** Anything that may not go out as it is. */
+// eslint-disable-next-line no-control-regex -- that is what it is about
+const SUSPECT = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]/
+
+/** C1 controls that begin what their two-character forms begin. */
+const INTRODUCERS = new Map<number, Place>([
+  [0x9b, 'control'],
+  [0x90, 'string'],
+  [0x98, 'string'],
+  [0x9d, 'string'],
+  [0x9e, 'string'],
+  [0x9f, 'string'],
+])
+/** `[`, and `P`, `X`, `]`, `^`, `_`. */
+const AFTER_ESCAPE = new Map<number, Place>([
+  [0x5b, 'control'],
+  [0x50, 'string'],
+  [0x58, 'string'],
+  [0x5d, 'string'],
+  [0x5e, 'string'],
+  [0x5f, 'string'],
+])
+
+/**
+ * Cleans the words of an agent as they come: without escape sequences and control characters (tab and line feed stay),
+ * with what turns the direction of text round written out, and with whole characters only. A sequence or a character
+ * may be split over chunks.
+ */
+export class TextCleaner {
+  #place: Place = 'text'
+  /** Characters of the sequence so far: one that never ends must not swallow everything. */
+  #length = 0
+  /** First half of a character. */
+  #half = ''
+
+  push(chunk: string): string {
+    if (this.#place === 'text' && this.#half === '' && !SUSPECT.test(chunk)) return chunk
+    let text = ''
+    for (const character of this.#whole(chunk)) text += this.#step(character)
+    return text
+  }
+
+  /** What was held back at the end. */
+  end(): string {
+    const rest = this.#half === '' ? '' : '\ufffd'
+    this.#half = ''
+    this.#place = 'text'
+    return rest
+  }
+
+  #whole(chunk: string): string {
+    const text = this.#half + chunk
+    const last = text.charCodeAt(text.length - 1)
+    const isHalf = last >= 0xd800 && last <= 0xdbff
+    this.#half = isHalf ? text.slice(-1) : ''
+    return (isHalf ? text.slice(0, -1) : text).toWellFormed()
+  }
+
+  #step(character: string): string {
+    const code = character.codePointAt(0) ?? 0
+    if (this.#place === 'text') return this.#visible(character, code)
+    if (++this.#length > MAX_SEQUENCE || character === '\n') {
+      this.#place = 'text'
+      return this.#visible(character, code)
+    }
+    this.#place = NEXT[this.#place](code)
+    return ''
+  }
+
+  #visible(character: string, code: number): string {
+    if (code === 0x09 || code === 0x0a) return character
+    const begun = code === ESCAPE ? 'escape' : INTRODUCERS.get(code)
+    if (begun !== undefined) {
+      this.#place = begun
+      this.#length = 0
+    }
+    if (code < 0x20 || (code >= 0x7f && code <= 0x9f)) return ''
+    return turnsAround(code) ? `\\u${code.toString(16)}` : character
+  }
+}
+
+const NEXT: { readonly [P in Exclude<Place, 'text'>]: (code: number) => Place } = {
+  escape: code =>
+    code === ESCAPE ? 'escape' : (AFTER_ESCAPE.get(code) ?? (isMiddle(code) ? 'escape' : 'text')),
+  control: code => (code === ESCAPE ? 'escape' : code >= 0x20 && code <= 0x3f ? 'control' : 'text'),
+  string: code => (code === BELL || code === 0x9c ? 'text' : code === ESCAPE ? 'stringEscape' : 'string'),
+  stringEscape: code => (code === 0x5c ? 'text' : NEXT.escape(code)),
+}
+
+function isMiddle(code: number): boolean {
+  return code >= 0x20 && code <= 0x2f
+}
+
+function turnsAround(code: number): boolean {
+  return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069)
+}
+
+/** The same for a text that is all there. */
+export function cleanText(text: string): string {
+  const cleaner = new TextCleaner()
+  return cleaner.push(text) + cleaner.end()
+}
+
+/** One line of it, for logs and messages: line ends and tabs become spaces, at most so many characters. */
+export function cleanLine(text: string, most = 200): string {
+  // What is cut off need not be cleaned.
+  const line = cleanText(text.slice(0, most * 4)).replace(/[\t\n]+/g, ' ')
+  return line.length <= most && text.length <= most * 4 ? line : `${line.slice(0, most).toWellFormed()}…`
+}
+
+/** The first bytes of a text as UTF-8, without a part of a character at the end. */
+export function cutToBytes(
+  text: string,
+  most: number,
+): { readonly text: string; readonly truncated: boolean } {
+  if (text.length * 3 <= most) return { text, truncated: false }
+  const bytes = Buffer.from(text)
+  if (bytes.length <= most) return { text, truncated: false }
+  return { text: bytes.subarray(0, boundaryBefore(bytes, most)).toString(), truncated: true }
+}
+
+/** The start of the character that the byte at `index` belongs to. */
+export function boundaryBefore(bytes: Buffer, index: number): number {
+  let at = Math.max(0, Math.min(index, bytes.length))
+  while (at > 0 && at < bytes.length && isContinuation(bytes[at])) at--
+  return at
+}
+
+/** Whether a byte can only be inside of a character. */
+export function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80
+}

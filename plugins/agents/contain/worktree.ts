@@ -1,0 +1,207 @@
+import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { gatewayError, type Programs, reasonOf } from '../../../src/plugin.ts'
+import { Git } from './git.ts'
+import { Roots } from './paths.ts'
+import { cleanText, cutToBytes } from './text.ts'
+
+const TASK = /^[A-Za-z0-9_-]{1,128}$/
+const MAX_NAMES = 1024 * 1024
+
+/** What is kept beside a worktree, so that nothing inside of it has to be believed. */
+interface Record {
+  readonly task: string
+  /** The top of the repository that it belongs to. */
+  readonly repository: string
+  /** Where git keeps what it knows of the worktree. */
+  readonly gitDirectory: string
+  /** The commit it began with. */
+  readonly base: string
+  readonly branch: string
+  /** The top of the worktree. */
+  readonly top: string
+}
+
+/** What a task has changed in its worktree. */
+export interface WorktreeChanges {
+  /** As `git diff` has it, new files included; binary ones are only named. */
+  readonly diff: string
+  readonly truncated: boolean
+  readonly bytesTotal: number
+  /** Relative to the top of the repository. */
+  readonly filesChanged: readonly string[]
+  /** Where the changes are, when there are any: they are never removed with the task. */
+  readonly kept: { readonly branch: string; readonly directory: string } | undefined
+}
+
+/** A git worktree of one task. */
+export interface Worktree {
+  /** Where the agent works: the directory in the worktree that `cwd` is in the repository. */
+  readonly directory: string
+  readonly branch: string
+  readonly warnings: readonly string[]
+  /** What has changed so far, with at most so many bytes of diff. Without any change the worktree and its branch are removed. */
+  finish(maxDiff: number): Promise<WorktreeChanges>
+}
+
+/** Worktrees of tasks, in one folder. */
+export class Worktrees {
+  readonly #programs: Programs
+  readonly #folder: string
+
+  /** `folder` is made when it is first needed. */
+  constructor(programs: Programs, folder: string) {
+    this.#programs = programs
+    this.#folder = folder
+  }
+
+  /**
+   * A worktree on a new branch `tapgate/<task>`, at the commit that `cwd` is at.
+   * @throws GatewayError GW_AGENT_WORKTREE
+   */
+  async begin(cwd: string, task: string): Promise<Worktree> {
+    if (!TASK.test(task))
+      throw gatewayError('GW_AGENT_WORKTREE', { directory: cwd, why: 'the task has no usable id' })
+    try {
+      return await this.#add(cwd, task)
+    } catch (cause) {
+      throw gatewayError('GW_AGENT_WORKTREE', { directory: cwd, why: reasonOf(cause), cause })
+    }
+  }
+
+  /** The worktree of a task that goes on; undefined when there is none any more. */
+  async resume(cwd: string, task: string): Promise<Worktree | undefined> {
+    const record = await this.#read(task)
+    return record && this.#worktree(record, await this.#below(record, cwd), [])
+  }
+
+  /**
+   * Removes the worktrees of tasks that are not alive, and says which. What has changed in one is committed to its
+   * branch first, and the branch stays.
+   */
+  async prune(alive: ReadonlySet<string>): Promise<string[]> {
+    const names = await readdir(this.#folder).catch(() => [])
+    const tasks = names.filter(name => name.endsWith('.json')).map(name => name.slice(0, -5))
+    const gone = tasks.filter(task => TASK.test(task) && !alive.has(task))
+    const pruned: string[] = []
+    for (const task of gone) if (await this.#save(task)) pruned.push(task)
+    return pruned
+  }
+
+  async #add(cwd: string, task: string): Promise<Worktree> {
+    const git = new Git(this.#programs, cwd)
+    const repository = await git.ask('rev-parse', '--show-toplevel')
+    const base = await git.ask('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
+    if (base === undefined) throw new Error('the repository has no commit')
+    const branch = `tapgate/${task}`
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    const top = path.join(await realpath(this.#folder), task)
+    await git.ask('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
+    const gitDirectory = await new Git(this.#programs, top).ask('rev-parse', '--absolute-git-dir')
+    const record = { task, repository, gitDirectory, base, branch, top }
+    await writeFile(this.#file(task), JSON.stringify(record), { mode: 0o600 })
+    return this.#worktree(record, await this.#below(record, cwd), await warningsOf(git))
+  }
+
+  #worktree(record: Record, directory: string, warnings: readonly string[]): Worktree {
+    const finish = async (maxDiff: number): Promise<WorktreeChanges> => {
+      const changes = await this.#changes(record, maxDiff)
+      if (changes.kept === undefined) await this.#remove(record, true)
+      return changes
+    }
+    return { directory, branch: record.branch, warnings, finish }
+  }
+
+  /** An agent may have put anything where git would look: the directories are named, not found. */
+  #inside({ gitDirectory, top }: Record): Git {
+    return new Git(this.#programs, top, [`--git-dir=${gitDirectory}`, `--work-tree=${top}`])
+  }
+
+  async #changes(record: Record, maxDiff: number): Promise<WorktreeChanges> {
+    const git = this.#inside(record)
+    const { base, branch, top: directory } = record
+    try {
+      await git.ask('add', '--all', '--', '.')
+      const names = await git.run(['diff', ...PLAIN, '--name-only', '-z', base], MAX_NAMES)
+      const diff = await git.run(['diff', ...PLAIN, base], maxDiff)
+      if (!names.ok || !diff.ok) throw new Error(names.ok ? diff.why : names.why)
+      const { text } = cutToBytes(cleanText(diff.bytes.toString()), maxDiff)
+      const isChanged = names.total > 0 || (await git.ask('rev-parse', branch)) !== base
+      return {
+        diff: text,
+        truncated: diff.total > maxDiff,
+        bytesTotal: diff.total,
+        filesChanged: cleanText(names.bytes.toString().replaceAll('\0', '\n')).split('\n').filter(Boolean),
+        kept: isChanged ? { branch, directory } : undefined,
+      }
+    } catch (cause) {
+      throw gatewayError('GW_AGENT_WORKTREE', { directory, why: reasonOf(cause), cause })
+    }
+  }
+
+  /** False when its changes could not be saved: then all stays as it is. */
+  async #save(task: string): Promise<boolean> {
+    const record = await this.#read(task)
+    if (record === undefined) return false
+    const changes = await this.#changes(record, 0).catch(() => undefined)
+    if (changes === undefined) return false
+    const git = this.#inside(record)
+    if (changes.filesChanged.length > 0) {
+      const done = await git.run(['commit', '--quiet', '--no-verify', '--allow-empty', '-m', `Task ${task}`])
+      if (!done.ok) return false
+    }
+    await this.#remove(record, changes.kept === undefined)
+    return true
+  }
+
+  async #remove({ repository, top, branch, task }: Record, withBranch: boolean): Promise<void> {
+    const git = new Git(this.#programs, repository)
+    await rm(top, { recursive: true, force: true })
+    await git.run(['worktree', 'prune'])
+    if (withBranch) await git.run(['branch', '--quiet', '-D', branch])
+    await rm(this.#file(task), { force: true })
+  }
+
+  /** Looked up in the worktree: a link in it must not lead out. */
+  async #below({ repository, top }: Record, cwd: string): Promise<string> {
+    const directory = path.join(top, path.relative(await realpath(repository), cwd))
+    const place = await (await Roots.of([top], top)).place('cwd', directory)
+    await mkdir(place.real, { recursive: true })
+    return place.real
+  }
+
+  async #read(task: string): Promise<Record | undefined> {
+    if (!TASK.test(task)) return undefined
+    try {
+      return JSON.parse(await readFile(this.#file(task), 'utf8')) as Record
+    } catch {
+      return undefined
+    }
+  }
+
+  #file(task: string): string {
+    return path.join(this.#folder, `${task}.json`)
+  }
+}
+
+/** Without programs of the repository's own, and the same whatever its settings. */
+const PLAIN = [
+  '--cached',
+  '--no-ext-diff',
+  '--no-textconv',
+  '--no-color',
+  '--no-renames',
+  '--ignore-submodules=all',
+]
+
+/** What the worktree does not have of the directory it stands for. */
+async function warningsOf(git: Git): Promise<string[]> {
+  const [status, index] = await Promise.all([
+    git.run(['status', '--porcelain', '--ignore-submodules=all'], 1),
+    git.run(['ls-files', '--stage', '--', ':/'], MAX_NAMES),
+  ])
+  return [
+    ...(status.total > 0 ? ['changes that are not committed are not in the worktree'] : []),
+    ...(/^160000 /m.test(index.bytes.toString()) ? ['submodules are empty in the worktree'] : []),
+  ]
+}
