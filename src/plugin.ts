@@ -97,7 +97,7 @@ export function answer(result: JsonObject): Answer {
 }
 
 export { ANONYMOUS, authorizationKey, conversationKey, principalKey } from './core/principal.ts'
-export { gatewayError, GatewayError, httpStatusOf, reasonOf } from './errors.ts'
+export { gatewayError, GatewayError, httpStatusOf, OWNER_ONLY, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'
 export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './core/outcome.ts'

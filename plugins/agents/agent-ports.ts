@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../src/plugin.ts'
+import { OWNER_ONLY, type JsonObject } from '../../src/plugin.ts'
 import type { AgentSettings, ToolKind } from './settings-ports.ts'
 
 /** What an agent said of itself in `initialize`. */
@@ -43,6 +43,9 @@ export interface SessionWish {
   readonly mcpServers: readonly JsonObject[]
   /** The id that the agent gave to a session before: resumed, else loaded. Without that ability, or when it fails, `open` rejects with kind `lost`. */
   readonly resume?: string
+  /** Instead of the mode and model of the settings. */
+  readonly mode?: string | undefined
+  readonly model?: string | undefined
   readonly side: SessionSide
   /** Gives up waiting for a place or a phase. */
   readonly signal?: AbortSignal
@@ -54,8 +57,8 @@ export interface AgentSession {
   readonly id: string
   readonly how: 'new' | 'resumed' | 'loaded'
   readonly pid: number | undefined
-  /** One turn. @throws AgentFailure */
-  prompt(content: readonly JsonObject[]): Promise<TurnEnd>
+  /** One turn. `meta` goes along as `_meta`, such as `traceparent`. @throws AgentFailure */
+  prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd>
   /** `session/cancel`, then the end of the process after `timeouts.cancelMs`; the prompt resolves with `cancelled`. */
   cancel(): void
   /** The task needs it no more; the process may go on. */
@@ -75,8 +78,12 @@ export interface SessionSide {
   update(update: SessionUpdate): void
   /** Never rejects. */
   permission(request: PermissionRequest): Promise<PermissionOutcome>
-  /** Requests of the agent that have a handler: `fs/*`, `terminal/*`, `elicitation/create`. What has none gets −32601. */
-  readonly handlers: ReadonlyMap<string, (params: JsonObject) => Promise<JsonObject>>
+  /**
+   * Requests of the agent that have a handler: `fs/*`, `terminal/*`, `elicitation/create`. What has none gets −32601. A
+   * thrown Error with a number as `code` is answered with that code, any other with −32603. `signal` is aborted when nobody
+   * waits for the answer any more.
+   */
+  readonly handlers: ReadonlyMap<string, (params: JsonObject, signal: AbortSignal) => Promise<JsonObject>>
 }
 
 /** One `session/update`. What updates a tool call is merged into the call it belongs to. */
@@ -108,6 +115,8 @@ export interface PermissionRequest {
     readonly name: string
     readonly kind: 'allow_once' | 'allow_always' | 'reject_once' | 'reject_always'
   }[]
+  /** Aborted when nobody waits for the answer any more: the agent took it back, the turn was cancelled, or the process ended. */
+  readonly signal?: AbortSignal
 }
 
 export type PermissionOutcome = { readonly optionId: string } | 'cancelled'
@@ -130,5 +139,11 @@ export class AgentFailure extends Error {
     this.kind = kind
     this.phase = phase
     this.details = details
+  }
+
+  /** What callers may read: without the last words of a process, which may be about other callers. */
+  get publicMessage(): string {
+    const end = this.message.indexOf(OWNER_ONLY)
+    return end < 0 ? this.message : this.message.slice(0, end)
   }
 }

@@ -1,0 +1,70 @@
+import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import { AgentFailure, type FailureKind } from '../agent-ports.ts'
+import { CODES, RpcFault } from './rpc-fault.ts'
+
+/** Why a request to an agent failed, as a failure of the agent. */
+export function failureOf(thrown: unknown, agent: string, phase: string): AgentFailure {
+  if (thrown instanceof AgentFailure) return thrown
+  if (!(thrown instanceof RpcFault))
+    return new AgentFailure('protocol', phase, `agent "${agent}": ${reason(thrown)}`)
+  const kind = kindOf(thrown)
+  const words = `agent "${agent}" ${SAYS[kind] ?? 'answered with an error'} in ${phase}: ${thrown.message} (${thrown.code})`
+  return new AgentFailure(kind, phase, words, detailsOf(thrown))
+}
+
+const SAYS: { readonly [K in FailureKind]?: string } = {
+  auth: 'wants a login',
+  limit: 'has reached a limit',
+}
+
+function kindOf({ code, data }: RpcFault): FailureKind {
+  if (code === TOO_MANY || saysLimit(data, 0)) return 'limit'
+  return code === CODES.authRequired ? 'auth' : 'refused'
+}
+
+const TOO_MANY = 429
+const MAX_DEPTH = 4
+/** Keys that hold an HTTP status or the name of an error, as SDKs of model providers write them. */
+const STATUS_KEYS = [
+  'status',
+  'statusCode',
+  'status_code',
+  'httpStatus',
+  'http_status',
+  'code',
+  'type',
+  'reason',
+]
+const LIMIT_NAMES = new Set([
+  ...['429', 'resource_exhausted', 'rate_limit', 'rate_limited', 'rate_limit_error', 'rate_limit_exceeded'],
+  ...['ratelimited', 'ratelimiterror', 'too_many_requests', 'quota_exceeded', 'insufficient_quota'],
+  ...['usage_limit_reached', 'usagelimitexceeded', 'usage_limit_exceeded'],
+])
+
+/** Only fields that say so count; prose never does. */
+function saysLimit(data: unknown, depth: number): boolean {
+  if (depth > MAX_DEPTH) return false
+  if (Array.isArray(data)) return data.slice(0, 16).some(each => saysLimit(each, depth + 1))
+  if (!isObject(data)) return false
+  if (STATUS_KEYS.some(key => isLimitName(data[key]))) return true
+  if (typeof data['@type'] === 'string' && data['@type'].endsWith('.QuotaFailure')) return true
+  return Object.values(data)
+    .slice(0, 32)
+    .some(value => saysLimit(value, depth + 1))
+}
+
+function isLimitName(value: unknown): boolean {
+  if (typeof value === 'number') return value === TOO_MANY
+  return typeof value === 'string' && LIMIT_NAMES.has(value.toLowerCase())
+}
+
+const MAX_DETAILS = 16 * 1024
+
+function detailsOf({ code, message, data }: RpcFault): JsonObject {
+  const isSmall = data !== undefined && JSON.stringify(data).length <= MAX_DETAILS
+  return { code, message, ...(isSmall ? { data } : {}) }
+}
+
+function reason(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
