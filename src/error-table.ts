@@ -1,3 +1,4 @@
+import { AGENT_ERRORS } from './error-table-agents.ts'
 import { RPC } from './protocol/rpc-error.ts'
 
 /** One error: what it says, what to do, and what it is elsewhere. */
@@ -140,17 +141,7 @@ export const ERRORS = {
     hint: 'Choose another port or host: --set listeners.{listener}.port=0 picks a free one.',
     exit: 4,
   },
-  GW_AGENT_COMMAND: {
-    text: '{where}: "{command}" cannot be run: {why}',
-    hint: 'Name an installed program by its path, or by a name on the PATH of the agent; where agents.commands is set, a glob there must match its real path.',
-    exit: 3,
-    rpc: RPC.internal,
-  },
-  GW_AGENT_REGISTRY: {
-    text: 'cannot read the agents of {file}: {why}',
-    hint: 'agents.registry.file is a file in the format of the ACP registry; agents.registry.use names agents that are in it.',
-    exit: 3,
-  },
+  ...AGENT_ERRORS,
   GW_UPSTREAM_START: {
     text: 'upstream "{upstream}" did not start: {why}',
     hint: 'Run its command or open its URL by hand; its stderr is in the log.',

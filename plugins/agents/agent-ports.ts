@@ -83,7 +83,7 @@ export interface SessionSide {
    * thrown Error with a number as `code` is answered with that code, any other with −32603. `signal` is aborted when nobody
    * waits for the answer any more.
    */
-  readonly handlers: ReadonlyMap<string, (params: JsonObject, signal: AbortSignal) => Promise<JsonObject>>
+  readonly handlers: ReadonlyMap<string, (params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>>
 }
 
 /** One `session/update`. What updates a tool call is merged into the call it belongs to. */

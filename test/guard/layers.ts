@@ -3,7 +3,7 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
   { part: 'config types', path: /^src\/config\/config\.gen\.ts$/, may: [] },
   { part: 'util', path: /^src\/util\//, may: [] },
   { part: 'protocol', path: /^src\/protocol\//, may: ['util', 'errors'] },
-  { part: 'errors', path: /^src\/(errors|error-table)\.ts$/, may: ['util', 'protocol'] },
+  { part: 'errors', path: /^src\/(errors|error-table|error-table-agents)\.ts$/, may: ['util', 'protocol'] },
   {
     part: 'ports',
     path: /^src\/core\/(ports|http-ports|plugin-ports|catalog-entry|principal|upstream-memory|outcome)\.ts$/,

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
@@ -19,10 +19,10 @@ export class AgentHome {
   }
 
   async #make(): Promise<string> {
-    if (this.#kept === undefined) return mkdtemp(path.join(tmpdir(), 'tapgate-agent-'))
+    if (this.#kept === undefined) return realpath(await mkdtemp(path.join(tmpdir(), 'tapgate-agent-')))
     await mkdir(this.#kept, { recursive: true, mode: 0o700 })
     await chmod(this.#kept, 0o700)
-    return this.#kept
+    return realpath(this.#kept)
   }
 
   /** A temporary one is removed. */
