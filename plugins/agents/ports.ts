@@ -1,5 +1,6 @@
-import type { JsonObject } from '../../src/plugin.ts'
+import type { JsonObject, Principal } from '../../src/plugin.ts'
 import type { AgentHealth, AgentHost } from './agent-ports.ts'
+import type { AgentSettings } from './settings-ports.ts'
 
 /** `interrupted`: the gateway ended in the middle; its owner may let it go on. The last four are final. */
 export type TaskState =
@@ -31,6 +32,36 @@ export interface Caller {
   readonly subject: string
   /** The task whose agent called back; undefined for a client. */
   readonly parent: { readonly task: string; readonly root: string; readonly depth: number } | undefined
+  /** What an agent may call back as; undefined where nobody is there any more, as after a restart: then it calls nothing back. */
+  readonly visitor?: Visitor | undefined
+}
+
+/** A principal in the profile that it came through. */
+export interface Visitor {
+  readonly principal: Principal
+  readonly profile: string | undefined
+}
+
+/** The gateway as an MCP server of the agents that work for it. */
+export interface Callback {
+  /** Opens a door for one session of a task; undefined where the agent may not call back, or nobody could be let in. */
+  open(visit: {
+    readonly task: string
+    /** The first task of the chain, and how many stand between: 0 for one that a client began. */
+    readonly root: string
+    readonly depth: number
+    readonly caller: Caller
+    readonly agent: AgentSettings
+  }): CallbackDoor | undefined
+}
+
+/** Open until it is closed; whoever uses it is the owner of the task, and sees no more than he does. */
+export interface CallbackDoor {
+  /** An entry of `mcpServers`; it holds a secret. */
+  readonly server: JsonObject
+  /** Whether any request came with its token. */
+  readonly wasUsed: boolean
+  close(): void
 }
 
 /** One task as its owner sees it. Times are milliseconds since 1970. */
