@@ -34,6 +34,8 @@ export interface Caller {
   readonly parent: { readonly task: string; readonly root: string; readonly depth: number } | undefined
   /** What an agent may call back as; undefined where nobody is there any more, as after a restart: then it calls nothing back. */
   readonly visitor?: Visitor | undefined
+  /** Trace context of the call – `traceparent`, `tracestate`, `baggage` –, passed on to the agent in `_meta`. */
+  readonly trace?: Readonly<Record<string, string>> | undefined
 }
 
 /** A principal in the profile that it came through. */
