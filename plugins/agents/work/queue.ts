@@ -41,11 +41,11 @@ export class PlaceQueue {
     this.#serve()
   }
 
-  /** A place, at once or when it is this owner's turn. */
-  enter(owner: string, maxMs: number, signal: AbortSignal): Promise<Leave | NoPlace> {
+  /** A place, at once or when it is this owner's turn. Who was admitted before waits even where the queue is full. */
+  enter(owner: string, maxMs: number, signal: AbortSignal, wasAdmitted = false): Promise<Leave | NoPlace> {
     if (signal.aborted) return Promise.resolve('taken-back')
     if (this.#running < this.#concurrent && this.#queued === 0) return Promise.resolve(this.#occupy())
-    if (this.#queued >= this.#max) return Promise.resolve('full')
+    if (this.#queued >= this.#max && !wasAdmitted) return Promise.resolve('full')
     return new Promise(resolve => {
       const settle = (result: Leave | NoPlace): void => {
         takeBack()

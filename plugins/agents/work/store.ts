@@ -12,7 +12,6 @@ export interface Change {
   readonly runner?: string
   readonly wasPrompted?: boolean
   readonly hadEffect?: boolean
-  readonly data?: TaskData
 }
 
 /** A task that is to be kept. */
@@ -96,7 +95,6 @@ export class TaskStore {
       ['runner', change.runner],
       ['prompted', bit(change.wasPrompted)],
       ['effect', bit(change.hadEffect)],
-      ['data', change.data === undefined ? undefined : JSON.stringify(change.data)],
       ['ended', state !== undefined && hasEnded(state) ? now : undefined],
       ['updated', now],
     ]
@@ -104,6 +102,12 @@ export class TaskStore {
     const sql = `UPDATE tasks SET ${given.map(([column]) => `${column} = ?`).join(', ')}
       WHERE id = ? AND owner = ? AND state IN (${from.map(() => '?').join(', ')})`
     return this.#database.run(sql, ...given.map(([, value]) => value), id, owner, ...from) === 1
+  }
+
+  /** What has become of a task besides its state; only its runner writes that. */
+  write(id: string, owner: string, data: TaskData): void {
+    const sql = 'UPDATE tasks SET data = ? WHERE id = ? AND owner = ?'
+    this.#database.run(sql, JSON.stringify(data), id, owner)
   }
 
   /** How many tasks one task and its children have begun; they are its owner's. */

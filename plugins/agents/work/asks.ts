@@ -1,0 +1,66 @@
+import type { JsonObject } from '../../../src/plugin.ts'
+import type { Question, QuestionAnswer } from '../ports.ts'
+import { lineOf, type LiveTask, type Office } from './office.ts'
+
+/** Questions of one task that may be open at a time. */
+const MAX_OPEN = 16
+const MAX_SCHEMA = 64 * 1024
+
+/** How a question of an agent came out; `late` when nobody answered, `ended` when the task has. */
+export type Outcome = QuestionAnswer | 'late' | 'ended'
+
+/** Asks the owner of a task, and waits for the answer. */
+export function ask(
+  office: Office,
+  live: LiveTask,
+  { kind, message, schema }: Omit<Question, 'id'>,
+  maxMs: number,
+): Promise<Outcome> {
+  const { record, journal, asks, controller } = live
+  const hidden = office.environment.hide(JSON.stringify(schema))
+  if (asks.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')
+  if (controller.signal.aborted) return Promise.resolve('ended')
+  const text = lineOf(office, message, 4000)
+  journal.event('permission', `asks: ${text}`)
+  const id = questionId(journal.data.seq)
+  office.output.ask(record.id, { id, kind, message: text, schema: JSON.parse(hidden) as JsonObject })
+  const outcome = new Promise<Outcome>(resolve => {
+    const settle = (result: Outcome): void => {
+      if (!asks.delete(id)) return
+      takeBack()
+      controller.signal.removeEventListener('abort', onAbort)
+      if (result === 'late') office.output.answer(record.id, record.owner, id, { action: 'cancel' })
+      if (asks.size === 0) journal.move(['input_required'], 'running')
+      resolve(result)
+    }
+    const onAbort = (): void => settle('ended')
+    const takeBack = office.environment.clock.after(maxMs, () => settle('late'))
+    controller.signal.addEventListener('abort', onAbort, { once: true })
+    asks.set(id, settle)
+  })
+  if (!journal.move(['running', 'input_required'], 'input_required', { why: text })) asks.get(id)?.('ended')
+  return outcome
+}
+
+/** Never the same twice in one task: its number is that of an event. In order as text, too. */
+export function questionId(seq: number): string {
+  return `q${String(seq).padStart(6, '0')}`
+}
+
+/** What an `elicitation/create` of the agent is answered with. */
+export async function elicit(
+  office: Office,
+  live: LiveTask,
+  params: JsonObject,
+  maxMs: number,
+): Promise<JsonObject> {
+  const { mode, message, requestedSchema } = params
+  // A link that an agent wants opened is nobody's business here: its words are a model's.
+  if ((mode !== undefined && mode !== 'form') || typeof message !== 'string') return { action: 'decline' }
+  const schema = (typeof requestedSchema === 'object' ? requestedSchema : {}) as JsonObject
+  const outcome = await ask(office, live, { kind: 'elicitation', message, schema }, maxMs)
+  if (typeof outcome === 'string') return { action: 'cancel' }
+  return outcome.action === 'accept'
+    ? { action: 'accept', content: outcome.content }
+    : { action: outcome.action }
+}

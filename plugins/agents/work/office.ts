@@ -1,0 +1,91 @@
+import type { Clock, Log } from '../../../src/plugin.ts'
+import type { AgentHost, AgentSession } from '../agent-ports.ts'
+import type { Callback, Caller, QuestionAnswer } from '../ports.ts'
+import type { AgentsConfig } from '../settings-ports.ts'
+import type { Containment } from '../work-ports.ts'
+import type { Counters } from './counters.ts'
+import type { Database } from './database.ts'
+import type { Journal } from './journal.ts'
+import type { TurnCounts } from './limits.ts'
+import type { OutputStore } from './output-store.ts'
+import type { PlaceQueue } from './queue.ts'
+import type { TaskRecord } from './record.ts'
+import type { Routed, AgentFactsNow, RouteWish } from './routing.ts'
+import type { Runners } from './runners.ts'
+import type { TaskStore } from './store.ts'
+import type { Watchers } from './watchers.ts'
+
+/** What a configuration says; a reload brings others. */
+export interface DeskParts {
+  /** In declared order. */
+  readonly agents: ReadonlyMap<string, AgentHost>
+  readonly routing: AgentsConfig['routing']
+  readonly tasks: TaskSettings
+  readonly containment: Containment
+  /** Undefined where no agent may call back. */
+  readonly callback: Callback | undefined
+}
+
+export interface TaskSettings {
+  readonly ttlMs: number
+  readonly max: number
+  readonly maxPerCaller: number
+  readonly keepPrompt: boolean
+}
+
+/** What the gateway gives. */
+export interface DeskEnvironment {
+  /** The database; undefined for memory. */
+  readonly file: string | undefined
+  readonly log: Log
+  readonly clock: Clock
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Without secrets. */
+  hide(text: string): string
+}
+
+/** All that the pieces of the desk share. */
+export interface Office {
+  readonly environment: DeskEnvironment
+  readonly database: Database
+  readonly tasks: TaskStore
+  readonly output: OutputStore
+  readonly turns: TurnCounts
+  readonly runners: Runners
+  readonly watchers: Watchers
+  readonly counters: Counters
+  /** What this gateway runs, by id. */
+  readonly live: Map<string, LiveTask>
+  readonly queues: Map<string, PlaceQueue>
+  /** When an agent that was not well was last tried, by id. */
+  readonly probed: Map<string, number>
+  parts: DeskParts
+  route: (wish: RouteWish, agents: readonly AgentFactsNow[]) => Routed
+  isStopping: boolean
+}
+
+/** A task in the hands of this gateway. */
+export interface LiveTask {
+  readonly record: TaskRecord
+  /** As it was asked, secrets and all; undefined after a restart without kept prompts. */
+  readonly prompt: string | undefined
+  readonly caller: Caller
+  readonly journal: Journal
+  /** Aborted when nobody wants it any more. */
+  readonly controller: AbortController
+  /** Whoever waits for an answer, by question. */
+  readonly asks: Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>
+  /** Who has it now, and holds a place for it. */
+  agent: string | undefined
+  session: AgentSession | undefined
+  hadEffect: boolean
+  /** Its time was over. */
+  isLate: boolean
+}
+
+/** Text of others as one line: without secrets and control characters, and not too long. */
+export function lineOf(office: Office, text: string, max = 500): string {
+  const clean = office.environment.hide(office.parts.containment.clean(text)).replace(/\s+/g, ' ').trim()
+  return clean.length <= max ? clean : `${clean.slice(0, max - 1)}…`
+}

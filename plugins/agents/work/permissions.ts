@@ -1,0 +1,96 @@
+import type { AgentToolCall, PermissionOutcome, PermissionRequest } from '../agent-ports.ts'
+import type { AgentSettings } from '../settings-ports.ts'
+import type { Verdict } from '../work-ports.ts'
+import { ask } from './asks.ts'
+import { lineOf, type LiveTask, type Office } from './office.ts'
+import { countEffect } from './effects.ts'
+
+const ALLOW = 'allow'
+const SCHEMA = {
+  type: 'object',
+  properties: { decision: { type: 'string', title: 'Decision', enum: [ALLOW, 'deny'] } },
+  required: ['decision'],
+}
+
+/** Answers what an agent asks to do: by rule, or as its owner says. Never rejects, and never grants more than once. */
+export async function permit(
+  office: Office,
+  live: LiveTask,
+  settings: AgentSettings,
+  cwd: string,
+  request: PermissionRequest,
+): Promise<PermissionOutcome> {
+  try {
+    if (live.controller.signal.aborted) return 'cancelled'
+    const verdict = await verdictOf(office, settings, cwd, request)
+    const decided = verdict.do === 'ask' ? await asked(office, live, settings, request, verdict) : verdict
+    if (live.controller.signal.aborted || decided === 'ended') return 'cancelled'
+    return answer(office, live, settings, request, decided)
+  } catch (error) {
+    office.environment.log.error('a permission could not be decided, and is denied', { error })
+    return answer(office, live, settings, request, { do: 'deny', by: 'the gateway failed to decide' })
+  }
+}
+
+interface Decided {
+  readonly do: 'allow' | 'deny' | 'ask'
+  readonly by: string
+}
+
+function verdictOf(
+  { parts }: Office,
+  { permissions }: AgentSettings,
+  cwd: string,
+  { call }: PermissionRequest,
+): Promise<Verdict> {
+  return parts.containment.decide(call, permissions, cwd)
+}
+
+async function asked(
+  office: Office,
+  live: LiveTask,
+  settings: AgentSettings,
+  { call }: PermissionRequest,
+  { by }: Verdict,
+): Promise<Decided | 'ended'> {
+  const message = `${settings.id} wants to ${nameOf(call)}. Allow it once?`
+  const question = { kind: 'permission', message, schema: SCHEMA } as const
+  const outcome = await ask(office, live, question, settings.permissions.askTimeoutMs)
+  if (outcome === 'ended') return 'ended'
+  if (outcome === 'late') return { do: 'deny', by: 'nobody answered in time' }
+  const isAllowed = outcome.action === 'accept' && outcome.content.decision === ALLOW
+  return {
+    do: isAllowed ? 'allow' : 'deny',
+    by: `${by}, and its owner ${isAllowed ? 'allowed' : 'denied'} it`,
+  }
+}
+
+function answer(
+  office: Office,
+  live: LiveTask,
+  settings: AgentSettings,
+  { call, options }: PermissionRequest,
+  decided: Decided,
+): PermissionOutcome {
+  const { journal } = live
+  const offered = (kind: string): string | undefined => options.find(option => option.kind === kind)?.optionId
+  const allowing = decided.do === 'allow' ? offered('allow_once') : undefined
+  const line = `${nameOf(call)} (${decided.by})`
+  office.counters.permission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
+  if (allowing !== undefined) {
+    // The record comes first: what was allowed may have happened, whatever becomes of us.
+    countEffect(live, call)
+    journal.event('permission', `allowed: ${line}`)
+    return { optionId: allowing }
+  }
+  const why = decided.do === 'allow' ? `${line}: it offered no way to allow it once` : line
+  journal.event('permission', `denied: ${why}`)
+  journal.deny(lineOf(office, why))
+  const refusing = offered('reject_once') ?? offered('reject_always')
+  return refusing === undefined ? 'cancelled' : { optionId: refusing }
+}
+
+function nameOf({ kind, title, paths }: AgentToolCall): string {
+  const at = paths.length > 0 && !paths.some(path => title.includes(path)) ? ` [${paths.join(', ')}]` : ''
+  return `${kind ?? 'do something of no kind'}: ${title}${at}`
+}

@@ -1,0 +1,56 @@
+import { reasonOf } from '../../../src/plugin.ts'
+import type { Office } from './office.ts'
+import { hasEnded } from './record.ts'
+import { recover } from './recovery.ts'
+import { stop } from './runner.ts'
+
+const LOOK_MS = 500
+const TIDY_MS = 30_000
+
+/** Another gateway with the same file may have cancelled or answered what runs here, or run what is watched here. */
+export function lookAround(office: Office): () => void {
+  let version = office.database.version()
+  return everyNow(office, LOOK_MS, () => {
+    const current = office.database.version()
+    if (current === version) return
+    version = current
+    for (const live of office.live.values()) hearOthers(office, live.record.id, live.record.owner)
+    for (const task of office.watchers.tasks) if (!office.live.has(task)) office.watchers.tell(task)
+  })
+}
+
+function hearOthers(office: Office, id: string, owner: string): void {
+  const live = office.live.get(id)
+  const record = office.tasks.find(id, owner)
+  if (live === undefined) return
+  if (record === undefined || hasEnded(record.state)) stop(live, 'it was ended elsewhere')
+  for (const [question, settle] of [...live.asks]) {
+    const answer = office.output.question(id, owner, question)?.answer
+    if (answer !== undefined) settle(answer)
+  }
+}
+
+/** Signs of life, tasks of gateways that are gone, and what has been kept for its time. */
+export function tidyUp(office: Office): () => void {
+  return everyNow(office, TIDY_MS, () => {
+    office.runners.beat()
+    recover(office)
+    office.tasks.sweep(office.parts.tasks.ttlMs)
+  })
+}
+
+function everyNow({ environment }: Office, ms: number, work: () => void): () => void {
+  let takeBack = (): void => undefined
+  const again = (): void => {
+    takeBack = environment.clock.after(ms, () => {
+      try {
+        work()
+      } catch (error) {
+        environment.log.warn('the tasks could not be looked after', { why: reasonOf(error) })
+      }
+      again()
+    })
+  }
+  again()
+  return () => takeBack()
+}

@@ -1,0 +1,178 @@
+import { reasonOf } from '../../../src/plugin.ts'
+import { AgentFailure, type AgentHost } from '../agent-ports.ts'
+import { attempt, type Beginning } from './attempt.ts'
+import { endingOf, endingOfFailure, mayFallBack, type Ending } from './ending.ts'
+import { askToContinue } from './interruption.ts'
+import { lineOf, type LiveTask, type Office } from './office.ts'
+import type { Leave } from './queue.ts'
+import { ACTIVE } from './record.ts'
+
+/** Who is asked, in order, and how a turn begins. */
+export interface Course {
+  readonly agents: readonly string[]
+  readonly beginning: Beginning
+  /** It had a place in the queue before the gateway ended. */
+  readonly wasAdmitted: boolean
+}
+
+/** Why one agent did not do it, and the next one is asked. */
+interface Passed {
+  readonly passed: string
+}
+
+/** Runs a task to its end. Never rejects. */
+export async function run(office: Office, live: LiveTask, course: Course): Promise<void> {
+  const { record, controller } = live
+  office.live.set(record.id, live)
+  live.journal.onLost = () => stop(live, 'it ended elsewhere')
+  try {
+    await finish(office, live, await firstOf(office, live, course))
+  } catch (error) {
+    if (!office.database.isOpen) return
+    office.environment.log.error('a task failed for a reason of our own', {
+      task: record.id,
+      why: reasonOf(error),
+    })
+    await finish(office, live, endingOfFailure(error, factsOf(live))).catch(() => undefined)
+  } finally {
+    office.live.delete(record.id)
+    if (!controller.signal.aborted) controller.abort()
+    office.watchers.tell(record.id)
+  }
+}
+
+/** Ends what an agent does for a task, and what waits for it. */
+export function stop(live: LiveTask, why: string): void {
+  live.controller.abort(why)
+  for (const settle of [...live.asks.values()]) settle('ended')
+}
+
+async function firstOf(office: Office, live: LiveTask, course: Course): Promise<Ending | undefined> {
+  const reasons: string[] = []
+  const { agents } = course
+  for (const [index, agent] of agents.entries()) {
+    const isLast = index === agents.length - 1
+    const result = await tryOne(office, live, agent, course, isLast)
+    if (result === undefined || 'state' in result) return result
+    if (office.isStopping) return undefined
+    reasons.push(`${agent}: ${result.passed}`)
+    if (!isLast) live.journal.warn(`${agent} did not take it: ${result.passed}`)
+  }
+  return { state: 'completed', why: reasons.join('; '), isError: true, stopReason: undefined }
+}
+
+async function tryOne(
+  office: Office,
+  live: LiveTask,
+  agent: string,
+  course: Course,
+  isLast: boolean,
+): Promise<Ending | Passed | undefined> {
+  const host = office.parts.agents.get(agent)
+  if (host === undefined) return { passed: 'it is not configured any more' }
+  const place = await placeAt(office, live, host, course)
+  if (typeof place !== 'function') return place
+  try {
+    live.agent = agent
+    live.journal.bound(host.settings.output)
+    const hasBegun = live.journal.move(['queued'], 'starting', { agent })
+    return hasBegun ? await once(office, live, host, course.beginning, isLast) : undefined
+  } finally {
+    live.agent = undefined
+    place()
+  }
+}
+
+/** A place, and a turn within the limits; undefined when the task is not wanted any more. */
+async function placeAt(
+  office: Office,
+  { record, controller }: LiveTask,
+  { settings: { id, limits } }: AgentHost,
+  { wasAdmitted }: Course,
+): Promise<Leave | Passed | undefined> {
+  const { signal } = controller
+  const until = office.environment.clock.now() + limits.queueTimeoutMs
+  const leave = await office.queues.get(id)?.enter(record.owner, limits.queueTimeoutMs, signal, wasAdmitted)
+  if (leave === 'taken-back') return undefined
+  if (leave === 'full') return { passed: 'its queue is full' }
+  if (typeof leave !== 'function') return { passed: `no place was free within ${limits.queueTimeoutMs} ms` }
+  const passed = await takeTurn(office, id, limits, until, signal)
+  if (passed === undefined) return leave
+  leave()
+  return passed
+}
+
+async function takeTurn(
+  office: Office,
+  id: string,
+  limits: AgentHost['settings']['limits'],
+  until: number,
+  signal: AbortSignal,
+): Promise<Passed | undefined> {
+  for (;;) {
+    const spent = signal.aborted ? undefined : office.turns.take(id, limits)
+    if (spent === undefined) return undefined
+    const { limit, retryAfterMs } = spent
+    office.counters.rateLimited(id, limit)
+    if (limits.onLimit !== 'queue' || office.environment.clock.now() + retryAfterMs > until)
+      return { passed: `its limit ${limit} is spent for ${Math.ceil(retryAfterMs / 1000)} s more` }
+    await pause(office, retryAfterMs, signal)
+  }
+}
+
+function pause({ environment }: Office, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = (): void => {
+      takeBack()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const takeBack = environment.clock.after(ms, done)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}
+
+async function once(
+  office: Office,
+  live: LiveTask,
+  host: AgentHost,
+  beginning: Beginning,
+  isLast: boolean,
+): Promise<Ending | Passed | undefined> {
+  const { record, journal, controller } = live
+  const number = office.output.addAttempt(record.id, host.settings.id)
+  try {
+    const end = await attempt(office, live, host, beginning)
+    return endingOf(end, factsOf(live))
+  } catch (error) {
+    if (controller.signal.aborted) return undefined
+    const failure = error instanceof AgentFailure ? `${error.kind}: ${error.message}` : reasonOf(error)
+    office.output.endAttempt(record.id, number, lineOf(office, failure))
+    if (isLast || !mayFallBack(error, live.hadEffect)) return endingOfFailure(error, factsOf(live))
+    journal.forgetText()
+    const isBack = journal.move(['starting', 'running', 'input_required'], 'queued', {
+      why: `not by ${host.settings.id}`,
+    })
+    return isBack ? { passed: failure } : undefined
+  }
+}
+
+function factsOf({ isLate, journal }: LiveTask): Parameters<typeof endingOf>[1] {
+  return { isLate, hasText: journal.hasText, denied: journal.data.denied.length }
+}
+
+async function finish(office: Office, live: LiveTask, ending: Ending | undefined): Promise<void> {
+  const { record, journal } = live
+  office.output.withdraw(record.id)
+  if (ending?.state === 'interrupted') askToContinue(office, live, ending.why ?? 'it was interrupted')
+  else if (ending !== undefined) {
+    journal.data.isError = ending.isError
+    journal.data.stopReason = ending.stopReason
+    journal.data.progress = undefined
+    journal.move(ACTIVE, ending.state, ending.why === undefined ? {} : { why: ending.why })
+  }
+  journal.last()
+  const agent = office.tasks.find(record.id, record.owner)
+  if (agent?.agent !== undefined && agent.endedAt !== undefined)
+    office.counters.task(agent.agent, agent.state)
+}

@@ -1,0 +1,45 @@
+import type { TaskView } from '../ports.ts'
+import type { Office } from './office.ts'
+import { hasEnded } from './record.ts'
+
+/** Longest that one call waits. */
+const MAX_MS = 10 * 60_000
+
+/** What somebody waits for. */
+interface Until {
+  readonly ms: number
+  readonly since?: number
+  readonly signal?: AbortSignal
+}
+
+/** The task when it has ended, needs somebody, has an event after `since`, or the time is over. */
+export function waitFor(
+  { watchers, environment }: Office,
+  look: () => TaskView | undefined,
+  id: string,
+  { ms, since, signal }: Until,
+): Promise<TaskView | undefined> {
+  const first = look()
+  if (first === undefined || isOver(first, since) || ms <= 0 || signal?.aborted === true)
+    return Promise.resolve(first)
+  return new Promise(resolve => {
+    const done = (view: TaskView | undefined): void => {
+      takeBack()
+      leave()
+      signal?.removeEventListener('abort', onAbort)
+      resolve(view)
+    }
+    const onAbort = (): void => done(look())
+    const takeBack = environment.clock.after(Math.min(ms, MAX_MS), () => done(look()))
+    const leave = watchers.add(id, () => {
+      const view = look()
+      if (view === undefined || isOver(view, since)) done(view)
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+function isOver({ state, seq }: TaskView, since: number | undefined): boolean {
+  if (hasEnded(state) || state === 'input_required' || state === 'interrupted') return true
+  return since !== undefined && seq > since
+}
