@@ -161,7 +161,7 @@ export interface Desk {
     owner: string,
     page: { readonly after: string | undefined; readonly limit: number },
   ): readonly TaskView[]
-  /** Resolves when it has ended, waits for input, has an event after `since`, or the time is over. */
+  /** Resolves when it has ended, the time is over, or: with `since`, has an event after that; without, waits for its owner. */
   wait(
     id: string,
     owner: string,

@@ -90,6 +90,7 @@ export class TaskDesk implements Desk {
   /** What runs is interrupted and can go on after the next start; what waits is queued again then. */
   stop(): void {
     const office = this.#office
+    if (office.isStopping) return
     office.isStopping = true
     for (const takeBack of this.#takeBack) takeBack()
     for (const live of office.live.values()) {
@@ -101,6 +102,7 @@ export class TaskDesk implements Desk {
     }
     office.runners.leave()
     office.database.close()
+    for (const task of office.watchers.tasks) office.watchers.tell(task)
   }
 
   async delegate(request: TaskRequest, caller: Caller): Promise<TaskView> {
@@ -109,6 +111,7 @@ export class TaskDesk implements Desk {
   }
 
   view(id: string, owner: string): TaskView | undefined {
+    if (!this.#office.database.isOpen) return undefined
     this.#office.live.get(id)?.journal.flush()
     const record = this.#office.tasks.find(id, owner)
     return record === undefined ? undefined : viewOf(this.#office, record)

@@ -20,16 +20,17 @@ export function askToContinue(
   why: string,
 ): boolean {
   office.output.withdraw(record.id)
-  if (!journal.move(ACTIVE, 'interrupted', { why })) return false
-  const message = `${why}. Shall the task go on?`
+  // Before the state says so: whoever sees that it waits finds what for.
+  const id = questionId(journal.data.seq + 1)
   office.output.ask(record.id, {
-    id: questionId(journal.data.seq),
+    id,
     kind: 'continue',
-    message,
+    message: `${why}. Shall the task go on?`,
     schema: SCHEMA,
   })
-  office.watchers.tell(record.id)
-  return true
+  if (journal.move(ACTIVE, 'interrupted', { why })) return true
+  office.output.withdraw(record.id)
+  return false
 }
 
 /** How a task goes on that was cut off: in its session, and anew only when nothing can have happened. */

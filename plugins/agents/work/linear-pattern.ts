@@ -1,20 +1,4 @@
-/** What a state does at one place of the text. */
-interface State {
-  /** States that are reached without taking anything. */
-  readonly free: (before: string, after: string) => readonly number[]
-  /** Whether it takes this character, and is followed by `next` then. */
-  readonly takes: (character: string) => boolean
-  next: number
-  readonly isEnd: boolean
-}
-
-const NOTHING: readonly number[] = []
-const takesNothing = (): boolean => false
-
-interface Machine {
-  readonly states: readonly State[]
-  readonly start: number
-}
+import { matches, NOTHING, takesNothing, type Machine, type State } from './linear-machine.ts'
 
 /** A piece of the machine: where it begins, and what it does where it ends. */
 interface Piece {
@@ -46,27 +30,6 @@ export function linearPattern(pattern: string): (text: string) => boolean {
 /** Lower case is for what is compared, not for `\D`. */
 function same(original: string): (found: string, at: number) => string {
   return (found, at) => original.slice(at, at + found.length)
-}
-
-function matches({ states, start }: Machine, text: string): boolean {
-  const seenAt = new Int32Array(states.length).fill(-1)
-  let current: number[] = []
-  for (let at = 0; at <= text.length; at++) {
-    const [before, after] = [text.charAt(at - 1), text.charAt(at)]
-    const open = current
-    open.push(start)
-    const next: number[] = []
-    for (let index = open.pop(); index !== undefined; index = open.pop()) {
-      const state = states[index]
-      if (state === undefined || seenAt[index] === at) continue
-      seenAt[index] = at
-      if (state.isEnd) return true
-      for (const free of state.free(before, after)) open.push(free)
-      if (state.takes(after)) next.push(state.next)
-    }
-    current = next
-  }
-  return false
 }
 
 /** Reads a pattern by descent, and builds the machine on the way. */

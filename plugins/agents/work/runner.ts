@@ -162,10 +162,10 @@ function factsOf({ isLate, journal }: LiveTask): Parameters<typeof endingOf>[1] 
 }
 
 async function finish(office: Office, live: LiveTask, ending: Ending | undefined): Promise<void> {
-  const { record, journal } = live
+  const { record, journal, controller } = live
   office.output.withdraw(record.id)
   if (ending?.state === 'interrupted') askToContinue(office, live, ending.why ?? 'it was interrupted')
-  else if (ending !== undefined) {
+  else if (ending !== undefined && !controller.signal.aborted) {
     journal.data.isError = ending.isError
     journal.data.stopReason = ending.stopReason
     journal.data.progress = undefined

@@ -39,7 +39,9 @@ export function waitFor(
   })
 }
 
+/** Who has seen all events up to `since` has seen its questions too, and waits for what comes next. */
 function isOver({ state, seq }: TaskView, since: number | undefined): boolean {
-  if (hasEnded(state) || state === 'input_required' || state === 'interrupted') return true
-  return since !== undefined && seq > since
+  if (hasEnded(state)) return true
+  if (since !== undefined) return seq > since
+  return state === 'input_required' || state === 'interrupted'
 }

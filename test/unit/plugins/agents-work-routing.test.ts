@@ -110,17 +110,12 @@ test('2,500 random cases: never without the capability, never over a limit, and 
     )
     assert.equal(decision.candidates.length, agents.length)
     assert.ok(refused === undefined || decision.chosen.length === 0)
-    for (const id of decision.chosen) {
-      chosenAtAll++
-      const found = agents.find(other => other.id === id)
-      assert.ok(found !== undefined && found.unfit === undefined)
-      assert.ok(asked.capabilities.every(capability => found.capabilities.has(capability)))
-      assert.ok(found.queued < found.queue || (found.running < found.concurrent && found.queued === 0))
-      // One at its limit is chosen only to be waited for, and only as long as anybody waits.
-      if (found.spent !== undefined)
-        assert.ok(found.onLimit === 'queue' && found.spent.retryAfterMs <= found.queueTimeoutMs)
-      assert.ok(asked.agent === undefined || asked.agent === id)
-    }
+    for (const id of decision.chosen)
+      mayHaveIt(
+        agents.find(other => other.id === id),
+        asked,
+      )
+    chosenAtAll += decision.chosen.length
   }
   assert.ok(chosenAtAll > 1000, 'the cases are no empty ones')
 })
@@ -182,6 +177,16 @@ test('an agent whose day is spent is passed over, and the decision says why', ()
   assert.deepEqual(decision.chosen, ['b'])
   assert.match(decision.candidates[0]?.why ?? '', /perDay is spent, for 3600 s/)
 })
+
+function mayHaveIt(found: AgentFactsNow | undefined, asked: RouteWish): void {
+  assert.ok(found !== undefined && found.unfit === undefined)
+  assert.ok(asked.capabilities.every(capability => found.capabilities.has(capability)))
+  assert.ok(found.queued < found.queue || (found.running < found.concurrent && found.queued === 0))
+  // One at its limit is chosen only to be waited for, and only as long as anybody waits.
+  if (found.spent !== undefined)
+    assert.ok(found.onLimit === 'queue' && found.spent.retryAfterMs <= found.queueTimeoutMs)
+  assert.ok(asked.agent === undefined || asked.agent === found.id)
+}
 
 /** Mulberry32: the same numbers for the same seed. */
 function generator(seed: number): () => number {
