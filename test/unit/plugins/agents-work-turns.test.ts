@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ANN, call, deskOf, FakeHost, hangs, request, says, settled } from './agents-work-kit.ts'
+import type { TaskDesk } from '../../../plugins/agents/work/desk.ts'
+import { ANN, deskOf, FakeHost, hangs, request, says, settled } from './agents-work-kit.ts'
 
 test('each end of a turn is what it means', async context => {
   const ends = [
@@ -91,14 +92,7 @@ test('output is kept within its bounds, and paged between characters', async con
   const host = new FakeHost('a', says(text), { output: { inline: 64, keep: 200, events: 3 } })
   const desk = deskOf(context, [host])
   const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
-  let read = ''
-  let pages = 0
-  for (let next: number | undefined = 0; next !== undefined; pages++) {
-    const page = desk.page(view.id, 'ann', 'text', next, 17)
-    assert.deepEqual([page?.cut, page?.total], [true, Buffer.byteLength(text)])
-    read += page?.text ?? ''
-    next = page?.next
-  }
+  const { read, pages } = readAll(desk, view.id)
 
   assert.ok(view.truncated && text.startsWith(view.text) && Buffer.byteLength(view.text) <= 64)
   assert.ok(text.startsWith(read) && Buffer.byteLength(read) > 190 && Buffer.byteLength(read) <= 200)
@@ -119,3 +113,15 @@ test('what was counted is in the figures', async context => {
   ])
   assert.deepEqual(of('tapgate_agent_queue_depth'), [{ labels: { agent: 'a' }, value: 0 }])
 })
+
+function readAll(desk: TaskDesk, id: string): { read: string; pages: number } {
+  let read = ''
+  let pages = 0
+  for (let next: number | undefined = 0; next !== undefined; pages++) {
+    const page = desk.page(id, 'ann', 'text', next, 17)
+    assert.equal(page?.cut, true)
+    read += page?.text ?? ''
+    next = page?.next
+  }
+  return { read, pages }
+}
