@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../src/plugin.ts'
-import type { AgentToolCall } from './agent-ports.ts'
+import type { AgentToolCall, SessionSide } from './agent-ports.ts'
 import type { AgentSettings, PermissionPolicy } from './settings-ports.ts'
 
 /** What keeps the work of an agent inside its bounds, as far as the desk needs it. */
@@ -30,7 +29,7 @@ export interface Verdict {
 
 /** Handlers of `fs/*` and `terminal/*` for `SessionSide.handlers`. */
 export interface ClientSide {
-  readonly handlers: ReadonlyMap<string, (params: JsonObject) => Promise<JsonObject>>
+  readonly handlers: SessionSide['handlers']
   /** Ends what still runs. */
   close(): Promise<void>
 }

@@ -15,11 +15,14 @@ export function ask(
   live: LiveTask,
   { kind, message, schema }: Omit<Question, 'id'>,
   maxMs: number,
+  unwanted?: AbortSignal,
 ): Promise<Outcome> {
-  const { record, journal, asks, controller } = live
+  const { record, journal, asks } = live
+  // Nobody waits any more: the task was cancelled, or the agent took its question back.
+  const gone = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
   const hidden = office.environment.hide(JSON.stringify(schema))
   if (asks.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')
-  if (controller.signal.aborted) return Promise.resolve('ended')
+  if (gone.some(({ aborted }) => aborted)) return Promise.resolve('ended')
   const text = lineOf(office, message, 4000)
   journal.event('permission', `asks: ${text}`)
   const id = questionId(journal.data.seq)
@@ -28,14 +31,14 @@ export function ask(
     const settle = (result: Outcome): void => {
       if (!asks.delete(id)) return
       takeBack()
-      controller.signal.removeEventListener('abort', onAbort)
-      if (result === 'late') office.output.answer(record.id, record.owner, id, { action: 'cancel' })
+      for (const signal of gone) signal.removeEventListener('abort', onAbort)
+      if (typeof result === 'string') office.output.answer(record.id, record.owner, id, { action: 'cancel' })
       if (asks.size === 0) journal.move(['input_required'], 'running')
       resolve(result)
     }
     const onAbort = (): void => settle('ended')
     const takeBack = office.environment.clock.after(maxMs, () => settle('late'))
-    controller.signal.addEventListener('abort', onAbort, { once: true })
+    for (const signal of gone) signal.addEventListener('abort', onAbort, { once: true })
     asks.set(id, settle)
   })
   if (!journal.move(['running', 'input_required'], 'input_required', { why: text })) asks.get(id)?.('ended')
@@ -53,12 +56,13 @@ export async function elicit(
   live: LiveTask,
   params: JsonObject,
   maxMs: number,
+  unwanted?: AbortSignal,
 ): Promise<JsonObject> {
   const { mode, message, requestedSchema } = params
   // A link that an agent wants opened is nobody's business here: its words are a model's.
   if ((mode !== undefined && mode !== 'form') || typeof message !== 'string') return { action: 'decline' }
   const schema = (typeof requestedSchema === 'object' ? requestedSchema : {}) as JsonObject
-  const outcome = await ask(office, live, { kind: 'elicitation', message, schema }, maxMs)
+  const outcome = await ask(office, live, { kind: 'elicitation', message, schema }, maxMs, unwanted)
   if (typeof outcome === 'string') return { action: 'cancel' }
   return outcome.action === 'accept'
     ? { action: 'accept', content: outcome.content }

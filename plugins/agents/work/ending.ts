@@ -39,7 +39,7 @@ export function endingOfFailure(error: unknown, { isLate }: TurnFacts): Ending {
   if (error instanceof AgentFailure) {
     if (error.kind === 'stopped')
       return { state: 'interrupted', why: 'the gateway ended its agent', isError: false, stopReason }
-    const why = `${error.kind} in ${error.phase}: ${error.message}`
+    const why = `${error.kind} in ${error.phase}: ${error.publicMessage}`
     return { state: 'completed', why, isError: true, stopReason }
   }
   const why = error instanceof GatewayError ? error.publicMessage : undefined

@@ -21,15 +21,20 @@ export async function permit(
   request: PermissionRequest,
 ): Promise<PermissionOutcome> {
   try {
-    if (live.controller.signal.aborted) return 'cancelled'
+    if (isGone(live, request)) return 'cancelled'
     const verdict = await verdictOf(office, settings, cwd, request)
     const decided = verdict.do === 'ask' ? await asked(office, live, settings, request, verdict) : verdict
-    if (live.controller.signal.aborted || decided === 'ended') return 'cancelled'
+    if (isGone(live, request) || decided === 'ended') return 'cancelled'
     return answer(office, live, settings, request, decided)
   } catch (error) {
     office.environment.log.error('a permission could not be decided, and is denied', { error })
     return answer(office, live, settings, request, { do: 'deny', by: 'the gateway failed to decide' })
   }
+}
+
+/** Whether nobody waits for the answer any more. */
+function isGone({ controller, isLate }: LiveTask, { signal }: PermissionRequest): boolean {
+  return controller.signal.aborted || isLate || signal?.aborted === true
 }
 
 interface Decided {
@@ -50,12 +55,12 @@ async function asked(
   office: Office,
   live: LiveTask,
   settings: AgentSettings,
-  { call }: PermissionRequest,
+  { call, signal }: PermissionRequest,
   { by }: Verdict,
 ): Promise<Decided | 'ended'> {
   const message = `${settings.id} wants to ${nameOf(call)}. Allow it once?`
   const question = { kind: 'permission', message, schema: SCHEMA } as const
-  const outcome = await ask(office, live, question, settings.permissions.askTimeoutMs)
+  const outcome = await ask(office, live, question, settings.permissions.askTimeoutMs, signal)
   if (outcome === 'ended') return 'ended'
   if (outcome === 'late') return { do: 'deny', by: 'nobody answered in time' }
   const isAllowed = outcome.action === 'accept' && outcome.content.decision === ALLOW

@@ -146,7 +146,7 @@ async function once(
     return endingOf(end, factsOf(live))
   } catch (error) {
     if (controller.signal.aborted) return undefined
-    const failure = error instanceof AgentFailure ? `${error.kind}: ${error.message}` : reasonOf(error)
+    const failure = error instanceof AgentFailure ? `${error.kind}: ${error.publicMessage}` : reasonOf(error)
     office.output.endAttempt(record.id, number, lineOf(office, failure))
     if (isLast || !mayFallBack(error, live.hadEffect)) return endingOfFailure(error, factsOf(live))
     journal.forgetText()

@@ -21,8 +21,8 @@ export function sideOf(
   handlers: Handlers,
 ): SessionSide {
   const hear = updates(office, live, settings)
-  const elicitation = (params: JsonObject): Promise<JsonObject> =>
-    elicit(office, live, params, settings.permissions.askTimeoutMs)
+  const elicitation = (params: JsonObject, unwanted?: AbortSignal): Promise<JsonObject> =>
+    elicit(office, live, params, settings.permissions.askTimeoutMs, unwanted)
   return {
     update: hear,
     permission: request => permit(office, live, settings, cwd, request),
