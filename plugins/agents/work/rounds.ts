@@ -9,6 +9,7 @@ const TIDY_MS = 30_000
 
 /** Another gateway with the same file may have cancelled or answered what runs here, or run what is watched here. */
 export function lookAround(office: Office): () => void {
+  if (office.environment.file === undefined) return () => undefined
   let version = office.database.version()
   return everyNow(office, LOOK_MS, () => {
     const current = office.database.version()

@@ -90,7 +90,10 @@ export function routing(
     return { by: usual.length > 0 ? 'default' : 'priority', prefer: usual, only: false }
   }
 
-  return (wish, agents) => decide(wish, preferenceOf(wish), inOrder(preferenceOf(wish).prefer, usual, agents))
+  return (wish, agents) => {
+    const preference = preferenceOf(wish)
+    return decide(wish, preference, inOrder(preference.prefer, usual, agents))
+  }
 }
 
 /** Preferred ones as they were named, then those of `default`, then the others. */

@@ -40,8 +40,8 @@ export function waitFor(
 }
 
 /** Who has seen all events up to `since` has seen its questions too, and waits for what comes next. */
-function isOver({ state, seq }: TaskView, since: number | undefined): boolean {
+function isOver({ state, seq, questions }: TaskView, since: number | undefined): boolean {
   if (hasEnded(state)) return true
   if (since !== undefined) return seq > since
-  return state === 'input_required' || state === 'interrupted'
+  return state === 'interrupted' || (state === 'input_required' && questions.length > 0)
 }
