@@ -110,6 +110,7 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
     homes: /^src\/(transport|testing)\//,
   },
   { vendor: /^jose(\/|$)/, homes: /^plugins\/auth\// },
+  { vendor: /^re2js$/, homes: /^plugins\/agents\// },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },
 ]
 

@@ -1,4 +1,4 @@
-import { linearPattern } from './linear-pattern.ts'
+import { RE2JS, RE2JSException } from 're2js'
 
 /** Characters of a prompt that are looked through: what a task is about is said early. */
 const MAX_EXAMINED = 16_384
@@ -8,12 +8,22 @@ const REGEX = 're:'
 export function keywordTest(keywords: readonly string[]): (prompt: string) => boolean {
   const patterns = keywords
     .filter(keyword => keyword.startsWith(REGEX))
-    .map(keyword => linearPattern(keyword.slice(REGEX.length)))
+    .map(keyword => pattern(keyword.slice(REGEX.length)))
   const words = keywords.filter(keyword => !keyword.startsWith(REGEX)).map(keyword => keyword.toLowerCase())
   return prompt => {
     const examined = prompt.slice(0, MAX_EXAMINED)
     const lower = examined.toLowerCase()
-    return words.some(word => hasWord(lower, word)) || patterns.some(matches => matches(examined))
+    return words.some(word => hasWord(lower, word)) || patterns.some(found => found.matcher(examined).find())
+  }
+}
+
+/** Its time is linear in the text, whoever wrote the pattern; so it has neither look-around nor references. */
+function pattern(written: string): RE2JS {
+  try {
+    return RE2JS.compile(written, RE2JS.CASE_INSENSITIVE)
+  } catch (error) {
+    if (error instanceof RE2JSException) throw new SyntaxError(error.message, { cause: error })
+    throw error
   }
 }
 
