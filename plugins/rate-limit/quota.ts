@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DAY_MS } from './day.ts'
 
-const DAY_MS = 86_400_000
 const BUSY_MS = 2000
 
 /**
@@ -52,11 +52,6 @@ export class Quotas {
     }
     return day
   }
-}
-
-/** Milliseconds until the next day begins (UTC). */
-export function untilTomorrow(now: number): number {
-  return DAY_MS - (now % DAY_MS)
 }
 
 /** Opens the counts in a directory, which is made for the owner alone where there is none. */

@@ -6,7 +6,8 @@ import {
   type Principal,
   type Session,
 } from '../../src/plugin.ts'
-import { untilTomorrow, type Quotas } from './quota.ts'
+import { untilTomorrow } from './day.ts'
+import type { Quotas } from './quota.ts'
 import { Windows } from './window.ts'
 
 type RuleConfig = NonNullable<Config['rateLimit']>['rules'][string]

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http'
 import {
   GatewayError,
   httpStatusOf,
@@ -22,7 +21,8 @@ const FROM_UPSTREAM = 502
 
 /** A refusal as RFC 9457 writes it. */
 export function problem(status: number, detail: string, more: JsonObject = {}): HttpReply {
-  const title = STATUS_CODES[status] ?? 'Error'
+  // An import of it would load all of fetch, whoever serves no REST included.
+  const title = process.getBuiltinModule('node:http').STATUS_CODES[status] ?? 'Error'
   return {
     status,
     headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store' },

@@ -6,7 +6,7 @@ import { guardRequest, refusal, type Refusal } from '../guard-http.ts'
 import { conversationProblem } from '../http/conversations.ts'
 import type { HttpEdge } from '../http/edge.ts'
 import { identify } from '../http/identify.ts'
-import { ServerResponse } from '../http/node-http.ts'
+import { responseTo } from '../http/node-http.ts'
 import { sendRefusal } from '../http/reply.ts'
 import { readHeaders } from '../http/request-headers.ts'
 import { SUBPROTOCOL, WebSocketChannel } from './web-socket-channel.ts'
@@ -67,7 +67,7 @@ function offers(protocols = ''): boolean {
 }
 
 function refuse(request: IncomingMessage, refused: Refusal): void {
-  const response = new ServerResponse(request)
+  const response = responseTo(request)
   response.shouldKeepAlive = false
   response.assignSocket(request.socket)
   response.on('finish', () => request.socket.destroySoon())
