@@ -81,6 +81,6 @@ function chosenWorks(mode: Mode, { only, flights }: Flags): Options['works'] {
 
 function launcherOf(given: string | undefined): string {
   const launcher = resolve(given ?? benchFile('../../bin/run.js'))
-  if (existsSync(resolve(launcher, '../../dist/src/gateway.js'))) return launcher
+  if (existsSync(resolve(launcher, '../../dist/src/index.js'))) return launcher
   throw new Error(`${launcher} is not built: run "npm run build"`)
 }

@@ -1,0 +1,166 @@
+// Writes dist: few files, because each one that a start must load costs it a millisecond. `tsc` writes the types beside them.
+import commonjsPlugin, { type RollupCommonJSOptions } from '@rollup/plugin-commonjs'
+import { rollup, type OutputChunk, type Plugin } from '@rollup/wasm-node'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const DIST = join(ROOT, 'dist')
+
+/** What is imported or run by name: all share the chunks, so an error is of the same class to each of them. */
+const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main', 'src/cli/commands']
+
+/** Small packages that every start needs. All others stay packages, loaded by those who need them. */
+const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']
+
+/** What `serve` on stdio and `validate` do not need: it is loaded where the sources say `import()`. All else is one file. */
+const LATE = [
+  /^src\/(testing|control)\//,
+  // Before it is known what is wanted, and what takes oclif.
+  /^src\/cli\/(main|short-way|own-manifest|commands|gateway-command)\b/,
+  /^src\/cli\/(audit|cache|call|call-.*|completion|import|inspect|inspection-lines|list-all|new-.*|plugin-template|ps|reload-running|steer|tools|upstream-logs|with-.*)\b/,
+  /^src\/transport\/(call-(http|sse|ws)-|ws\/|in-process-transport)/,
+  /^plugins\/(auth\/(tokens|key-set)|rate-limit\/quota)\./,
+]
+
+/** Builtins that are loaded by the first call of one of their functions, as many starts make none. */
+const SLOW = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:net', 'node:perf_hooks']
+
+// Its types say that its default export is a module.
+const commonjs = commonjsPlugin as unknown as (options: RollupCommonJSOptions) => Plugin
+
+const bundle = await rollup({
+  input: Object.fromEntries(ENTRIES.map(entry => [entry, join(ROOT, `${entry}.ts`)])),
+  plugins: [sources(), builtins(), commonjs({ requireReturnsDefault: 'preferred' })],
+  treeshake: { propertyReadSideEffects: false },
+  // What is not used of a builtin.
+  onwarn: ({ code, message }) => {
+    if (code !== 'CIRCULAR_DEPENDENCY') throw new Error(message)
+  },
+})
+const { output } = await bundle.generate({
+  format: 'es',
+  entryFileNames: '[name].js',
+  chunkFileNames: 'chunks/[name].js',
+  hoistTransitiveImports: false,
+  minifyInternalExports: false,
+  generatedCode: 'es2015',
+  manualChunks: id => (isCore(id) ? 'core' : undefined),
+})
+await bundle.close()
+const chunks = output.filter(file => file.type === 'chunk')
+for (const { fileName, code } of chunks) {
+  const file = join(DIST, fileName)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, inAscii(code))
+}
+removeOthers(new Set(output.map(({ fileName }) => fileName)))
+writeFileSync(join(DIST, 'LICENSES.txt'), licensesOf(chunks))
+
+function isCore(id: string): boolean {
+  const file = relative(ROOT, id.replace(/^\0/, '')).replaceAll('\\', '/')
+  return !id.startsWith('\0') && !LATE.some(pattern => pattern.test(file))
+}
+
+/** TypeScript as tsc reads it. Of package.json only our name and version become a part of what is built. */
+function sources(): Plugin {
+  return {
+    name: 'sources',
+    resolveId(id, importer) {
+      if (isBuiltin(id) || id.startsWith('\0')) return null
+      if (BUNDLED.includes(id)) return fileURLToPath(import.meta.resolve(id))
+      if (!/^[./]/.test(id)) return { id, external: true }
+      return id.endsWith('.ts') || id.endsWith('.json') ? resolve(dirname(importer ?? ''), id) : null
+    },
+    load: id => (id.endsWith('.json') ? `export default ${JSON.stringify(named(id))}` : null),
+    transform: (code, id) =>
+      /^[^\0].*\.([cm]?js|ts)$/.test(id) ? { code: stripped(code, id), map: null } : null,
+  }
+}
+
+// No comments either: Node reads all of it at every start.
+function stripped(code: string, fileName: string): string {
+  const compilerOptions: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.ESNext,
+    verbatimModuleSyntax: true,
+    removeComments: true,
+  }
+  const { outputText } = ts.transpileModule(code, { compilerOptions, fileName })
+  return outputText
+}
+
+function named(file: string): Named {
+  const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as Named
+  return { name, version }
+}
+
+interface Named {
+  readonly name: string
+  readonly version: string
+}
+
+/**
+ * A static import of a builtin makes Node read everything that it exports, and behind some of that, such as the
+ * WebSocket of node:http, is a module of its own that takes 20 ms to load.
+ */
+function builtins(): Plugin {
+  return {
+    name: 'builtins',
+    // For each importer one, so that no file is loaded for what two others share.
+    resolveId(id, importer = '') {
+      if (!isBuiltin(id)) return null
+      const from = relative(ROOT, importer.replace(/^\0/, '')).replace(/\?.*/, '')
+      return { id: `\0builtin:${id}:${from}`, moduleSideEffects: false }
+    },
+    load(id) {
+      const name = /^\0builtin:((?:node:)?[^:]+)/.exec(id)?.[1]
+      return name === undefined ? null : exportsOf(name)
+    },
+  }
+}
+
+function exportsOf(name: string): string {
+  const all = `process.getBuiltinModule(${JSON.stringify(name)})`
+  const members = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name) as object))
+  const named = members.filter(
+    ([key, { get }]) => get === undefined && /^[a-z]\w*$/i.test(key) && key !== 'default',
+  )
+  return [
+    `const all = /* @__PURE__ */ ${all}`,
+    'export default all',
+    ...named.map(([key, { value }]) =>
+      SLOW.includes(name) && /^[a-z]/.test(key) && typeof value === 'function'
+        ? `let $${key}\nexport const ${key} = (...given) => ($${key} ??= ${all}.${key})(...given)`
+        : `export const ${key} = all.${key}`,
+    ),
+  ].join('\n')
+}
+
+/** One letter beyond ASCII, if only in a comment, and the whole file takes twice the memory and longer to read. */
+function inAscii(code: string): string {
+  return code.replaceAll(/[^\0-\x7f]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** What an earlier build has left. */
+function removeOthers(made: ReadonlySet<string>): void {
+  for (const file of globSync('**/*.{js,js.map}', { cwd: DIST }))
+    if (!made.has(file.replaceAll('\\', '/'))) rmSync(join(DIST, file))
+}
+
+/** Those of the packages whose code is in the chunks. */
+function licensesOf(chunks: readonly OutputChunk[]): string {
+  const files = chunks.flatMap(({ moduleIds }) => moduleIds)
+  const found = BUNDLED.filter(name => files.some(file => file.includes(join('node_modules', name, '/'))))
+  return found.map(name => licenseOf(join(ROOT, 'node_modules', name))).join('\n')
+}
+
+function licenseOf(directory: string): string {
+  const { name, version } = named(join(directory, 'package.json'))
+  const [file] = globSync('LICENSE*', { cwd: directory })
+  if (file === undefined) throw new Error(`${relative(ROOT, directory)} has no license to hand on`)
+  return `${name} ${version}\n\n${readFileSync(join(directory, file), 'utf8')}`
+}
