@@ -52,13 +52,17 @@ export function finish(draft: Draft): LoadedConfig {
   if (hasErrors(problems)) throw invalidConfig(problems)
   const { file, files, directory, secrets } = draft
   const config = deepFreeze(located.value) as Config
+  let origins: ReadonlyMap<string, Origin> | undefined
   return {
     config,
     file,
     files,
     directory,
     secrets,
-    origins: withDefaults(located),
+    // For those who ask: it is as much work as all checks together.
+    get origins() {
+      return (origins ??= withDefaults(located))
+    },
     warnings: inOrder(problems),
   }
 }

@@ -1,4 +1,4 @@
-import { Lexer } from 'yaml'
+import { Lexer, Parser, type CST } from 'yaml'
 import { DEEPEST } from './tree.ts'
 
 /** Far more than a file of the most values has; each costs the parser microseconds. */
@@ -14,18 +14,25 @@ export interface Unfit {
   readonly message: string
 }
 
-/** Finds nesting no one writes by hand, and endless text, before a parser recurses into it. */
-export function findUnfit(text: string): Unfit | undefined {
+/** Parses a text as far as its syntax goes, unless there is nesting no one writes by hand, or endless text, for the next step to recurse into. */
+export function readSyntax(text: string, newLine: (offset: number) => void): CST.Token[] | Unfit {
+  const parser = new Parser(newLine)
   const levels = new Levels()
+  const found: CST.Token[] = []
   let offset = 0
   let tokens = 0
+  newLine(0)
   for (const token of new Lexer().lex(text)) {
-    if (INVISIBLE.has(token)) continue
-    if (levels.after(token) > DEEPEST + 1) return { offset, message: `nested deeper than ${DEEPEST} levels` }
-    if (++tokens > MOST_TOKENS) return { offset, message: 'too much of everything for a configuration' }
-    offset += token.length
+    if (!INVISIBLE.has(token)) {
+      if (levels.after(token) > DEEPEST + 1)
+        return { offset, message: `nested deeper than ${DEEPEST} levels` }
+      if (++tokens > MOST_TOKENS) return { offset, message: 'too much of everything for a configuration' }
+      offset += token.length
+    }
+    for (const syntax of parser.next(token)) found.push(syntax)
   }
-  return undefined
+  found.push(...parser.end())
+  return found
 }
 
 /** Counts open brackets, and outside of them the columns that something is indented by. */

@@ -3,18 +3,18 @@
 
 export const validate = validate10;
 export default validate10;
-const schema11 = {"$schema":"http://json-schema.org/draft-07/schema#","title":"Config","description":"gateway.yaml: what clients may connect to, which MCP servers stand behind it, and what happens in between.","type":"object","additionalProperties":false,"properties":{"version":{"description":"Version of this file format.","const":1,"type":"integer","default":1,"examples":[1]},"extends":{"description":"One or more files this one builds on, relative to this file. Later ones win over earlier ones, this file over all of them.","type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1},"examples":["./base.yaml",["./base.yaml","./team.yaml"]]},"server":{"$ref":"#/$defs/ServerConfig","default":{}},"log":{"$ref":"#/$defs/LogConfig","default":{}},"lists":{"$ref":"#/$defs/ListsConfig","default":{}},"shutdown":{"$ref":"#/$defs/ShutdownConfig","default":{}},"control":{"$ref":"#/$defs/ControlConfig","default":{}},"processes":{"$ref":"#/$defs/ProcessesConfig","default":{}},"state":{"description":"Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps none of it. Read at the start only; day quotas have `rateLimit.state`. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"directory":".gateway-state"},false]},"listeners":{"description":"Where clients arrive, by name. Without any, only `gateway serve --stdio` has something to serve.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"},"default":{},"examples":[{"main":{"type":"http","port":8080},"pipe":{"type":"stdio"}}]},"upstreams":{"description":"The MCP servers behind the gateway, by name. The first one declared wins where names collide.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"},"default":{},"examples":[{"files":{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-filesystem","."]},"web":{"type":"http","url":"https://mcp.example.com/mcp"}}]},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"audit":{"$ref":"#/$defs/AuditConfig"},"metrics":{"$ref":"#/$defs/MetricsConfig"},"profiles":{"description":"Several views of one gateway, by name.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ProfileConfig"},"examples":[{"readers":{"tools":{"deny":["*write*"]}}}]},"rest":{"$ref":"#/$defs/RestConfig"},"cache":{"description":"What is answered from memory; `false` turns the cache off.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"},"default":{},"examples":[{"lists":"5m"},false]},"routes":{"description":"Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.","type":"array","items":{"$ref":"#/$defs/RouteConfig"},"examples":[[{"match":{"tool":"db_*"},"to":"web"}]]},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"agents":{"$ref":"#/$defs/AgentsConfig"},"plugins":{"description":"Plugins of your own or from npm, by name. Their options live here and nowhere else.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"},"default":{},"examples":[{"redact":{"use":"./plugins/redact.ts","options":{"words":["token"]}}}]}},"$defs":{"name":{"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]},"duration":{"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]},"size":{"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]},"globs":{"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]},"globList":{"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]},"headerName":{"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]},"enabled":{"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]},"prefix":{"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]},"startupTimeout":{"description":"How long it may take to start and shake hands.","$ref":"#/$defs/duration","examples":["30s"]},"timeout":{"description":"How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.","$ref":"#/$defs/duration","examples":["60s"]},"onFailure":{"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]},"era":{"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]},"isolation":{"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]},"breaker":{"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]},"retry":{"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]},"start":{"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]},"idle":{"description":"After how long without a call its process or connection is ended; the next call starts it again. Never while a call is under way or somebody watches one of its resources. Default: never; connections of one session or caller (see `isolation`) end after 5 minutes.","$ref":"#/$defs/duration","examples":["10m"]},"maxLifetime":{"description":"How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.","$ref":"#/$defs/duration","examples":["24h"]},"rename":{"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]},"describe":{"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]},"allow":{"description":"Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.","$ref":"#/$defs/globList","examples":[["read_*","list_directory"]]},"deny":{"description":"What one of these globs matches is neither visible nor callable, even where `allow` names it.","$ref":"#/$defs/globList","examples":[["*delete*"]]},"ServerConfig":{"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]},"LogConfig":{"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]},"ListsConfig":{"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]},"ShutdownConfig":{"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]},"ControlConfig":{"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]},"ProcessesConfig":{"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]},"StateConfig":{"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]},"ListenerConfig":{"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]},"HttpListenerConfig":{"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `auth`, or `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"description":"The request header in which a caller names its conversation, so that its requests share what stateful servers keep (`isolation: session`), whatever protocol they come by. It counts inside the verified caller only and identifies nobody; `false` reads none.","type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"},"default":"X-Session-ID","examples":["X-Session-ID",false]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]},"SseEndpointConfig":{"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]},"WsEndpointConfig":{"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]},"HttpLimitsConfig":{"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]},"StdioListenerConfig":{"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]},"profile":{"$ref":"#/$defs/profileName"}},"examples":[{"type":"stdio"}]},"UpstreamConfig":{"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]},"StdioUpstreamConfig":{"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]},"CeilingsConfig":{"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]},"SandboxConfig":{"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]},"PoolConfig":{"description":"Processes or connections of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes or connections that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]},"perPrincipal":{"description":"Most of one verified caller at a time. Beyond it his own that is idle longest makes room, never another caller's; where none is idle, the call is refused with `retryAfterMs`.","type":"integer","minimum":1,"maximum":1024,"default":16,"examples":[4]}},"examples":[{"min":2,"max":16}]},"HttpUpstreamConfig":{"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"SseUpstreamConfig":{"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"WsUpstreamConfig":{"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]},"UpstreamLimitsConfig":{"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]},"BreakerConfig":{"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]},"RetryConfig":{"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]},"FilterConfig":{"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]},"ToolFilterConfig":{"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]},"ResourceFilterConfig":{"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]},"FiltersConfig":{"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]},"profileName":{"description":"The profile that a client gets who names none.","type":"string","minLength":1,"examples":["readers"]},"ProfileConfig":{"description":"One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.","type":"object","additionalProperties":false,"properties":{"upstreams":{"description":"The upstreams it shows; without this key all, and what comes of others is unknown to it.","type":"array","items":{"type":"string"},"examples":[["files","web"]]},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"description":"Other prefixes for the tools and prompts of upstreams, in this view only.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"},"examples":[{"files":""}]},"instructions":{"description":"What clients are told about the use of this view, in place of what the gateway says otherwise.","type":"string","examples":["Read only."]},"principals":{"description":"Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.","$ref":"#/$defs/globList","examples":[["team-*"]]}},"examples":[{"upstreams":["web"],"tools":{"deny":["*delete*"]}}]},"ProfileFilterConfig":{"description":"Which names are shown, as clients know them; `deny` wins.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}},"examples":[{"allow":["web__*"]}]},"RestConfig":{"description":"Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.","type":"object","additionalProperties":false,"properties":{"path":{"description":"What these paths begin with.","type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one","default":"","examples":["","/api"]},"listeners":{"description":"The HTTP listeners that serve them; without this key all.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]}},"examples":[{},{"path":"/api","listeners":["main"]}]},"AuditConfig":{"description":"Writes one JSON line per call: who called what, through which server, what came of it, how long it took, and the shape of its arguments.","type":"object","additionalProperties":false,"properties":{"file":{"description":"Where lines are appended, relative to the configuration file; made with mode 0600. `{pid}` becomes the process id, for configurations that several gateways run at a time. Without it lines go to stderr.","type":"string","minLength":1,"examples":["audit.jsonl","logs/audit-{pid}.jsonl"]},"maxSize":{"description":"A file that is larger is renamed to `<file>.1`, and a new one is begun.","$ref":"#/$defs/size","default":"64MiB","examples":["64MiB"]},"keep":{"description":"How many renamed files are kept; the oldest goes.","type":"integer","minimum":0,"maximum":1000,"default":5,"examples":[5]},"methods":{"description":"Methods of which each request is a line, as globs.","$ref":"#/$defs/globs","default":["tools/call","prompts/get","resources/read","resources/subscribe","tasks/{update,cancel}"],"examples":[["tools/call"],["*"]]},"values":{"description":"Tools and prompts, by the names clients use, of which arguments are written as they are, up to 8 KiB. Of all others only names, types and lengths are.","$ref":"#/$defs/globs","examples":[["search__*"]]},"sessions":{"description":"Session ids as a hash, or as they are. Who knows the id of a session without authentication can use it.","enum":["hash","plain"],"type":"string","default":"hash","examples":["hash"]},"chain":{"description":"Whether each line carries a SHA-256 over itself and the line before, for `gateway audit verify`. One process writes such a file at a time.","type":"boolean","default":false,"examples":[true]},"onFailure":{"description":"While lines cannot be written, because a disk is full for instance: answer all the same and count what is lost, or refuse what would be a line.","enum":["continue","refuse"],"type":"string","default":"continue","examples":["refuse"]}},"examples":[{"file":"audit.jsonl","chain":true}]},"MetricsConfig":{"description":"Serves figures for Prometheus on every HTTP listener.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Where they are served.","type":"string","pattern":"^/[^?#\\s]*$","default":"/metrics","examples":["/metrics"]},"listeners":{"description":"Listeners that serve them; all HTTP listeners when absent.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["internal"]]},"tools":{"description":"How many tools, prompts and resources of each server have a series of their own, in the order in which they are called first; all others are `other`.","type":"integer","minimum":0,"maximum":10000,"default":100,"examples":[100]},"buckets":{"description":"Upper bounds of the duration histogram, in seconds.","type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0},"default":[0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60],"examples":[[0.01,0.1,1,10]]}},"examples":[{"path":"/metrics"}]},"SessionHeadersConfig":{"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]},"cacheTimes":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}},"cacheVary":{"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]},"cacheTags":{"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]},"staleWhileRevalidate":{"description":"How much longer an answer that has grown old is given at once, while the server is asked in the background.","$ref":"#/$defs/duration","default":0,"examples":["5m"]},"staleIfError":{"description":"How much longer it is given when the server cannot be asked.","$ref":"#/$defs/duration","default":0,"examples":["1h"]},"CacheConfig":{"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]},"cacheTools":{"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]},"CachePolicyConfig":{"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"CacheToolConfig":{"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]},"UpstreamCacheConfig":{"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]},"RouteConfig":{"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]},"RouteMatch":{"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]},"AuthConfig":{"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]},"ApiKeyConfig":{"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]},"scope":{"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]},"JwtIssuerConfig":{"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]},"AccessRuleConfig":{"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]},"RateLimitConfig":{"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]},"RateLimitRuleConfig":{"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"profiles":{"description":"Only clients of these profiles.","$ref":"#/$defs/globs","examples":["readers"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]},"AgentsConfig":{"description":"Coding agents that speak the Agent Client Protocol, offered to clients as tools: `delegate_task` gives one of them work.","type":"object","additionalProperties":false,"properties":{"list":{"description":"The agents, by id.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"},"default":{},"examples":[{"gemini":{"command":"gemini","args":["--acp"],"capabilities":["search","review"]}}]},"defaults":{"description":"What holds for every agent that does not say otherwise.","$ref":"#/$defs/AgentSettingsConfig","examples":[{"limits":{"perMinute":10,"perDay":500}}]},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"description":"Globs that the real path of an agent's program must match, links followed. Without it the programs of `list` may run; those of a registry file never run without it.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"examples":[["/opt/agents/bin/*"]]},"roots":{"description":"Directories that a task may work in, relative to the configuration; links are followed. The first one is where a task works that names no directory.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1,"default":["."],"examples":[["/srv/work"]]},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"description":"Most agent processes at a time, over all agents.","type":"integer","minimum":1,"maximum":256,"default":4,"examples":[4]},"prefix":{"description":"What stands before the names of the tools. Default: nothing.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","default":"","x-says":"up to 32 letters, digits, dots, hyphens or underscores","examples":["agents__"]}},"examples":[{"roots":["/srv/work"],"list":{"gemini":{"command":"gemini","args":["--acp"]}}}]},"AgentSettingsConfig":{"description":"What may be said of one agent, and in `defaults` of all.","type":"object","additionalProperties":false,"properties":{"env":{"description":"Variables set for the agent. `HOME` is a directory of its own unless it is set here.","type":"object","additionalProperties":{"type":"string","x-secret":true},"examples":[{"GEMINI_API_KEY":"${GEMINI_API_KEY}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the agent gets as well; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.","type":"array","items":{"type":"string","minLength":1},"examples":[["PATH","LANG"]]},"mode":{"description":"The mode that each session is set to, by the agent's own id for it: where the agent asks, and what it may do.","type":"string","minLength":1,"maxLength":128,"examples":["workspace-write"]},"model":{"description":"The model that each session is set to, by the agent's own id for it.","type":"string","minLength":1,"maxLength":128,"examples":["fast-1"]},"options":{"description":"Other options of each session, by the agent's own ids.","type":"object","additionalProperties":{"type":["string","boolean"]},"examples":[{"thought_level":"low"}]},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"description":"Which of the gateway's own tools the agent may call back over MCP; `false` is none, and the default.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["files__*"]},false]},"isolation":{"description":"`none`: it works in the directory of the task. `worktree`: in a git worktree of its own, whose changes are the `diff` of the result. Default `none`.","enum":["none","worktree"],"examples":["worktree"]},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed). `bwrap` alone means all defaults; the directory of the task and its HOME can always be written.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","network":true}]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}},"examples":[{"limits":{"perMinute":10}}]},"AgentConfig":{"description":"One agent: a program that speaks the Agent Client Protocol on stdin and stdout.","type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096,"examples":["/opt/agents/bin/codex-acp"]},"args":{"description":"Its arguments, each one a string of its own.","type":"array","items":{"type":"string","maxLength":4096},"default":[],"examples":[["--acp"]]},"enabled":{"description":"Whether it takes part.","type":"boolean","default":true,"examples":[false]},"title":{"description":"What people call it.","type":"string","minLength":1,"maxLength":128,"examples":["Gemini CLI"]},"description":{"description":"What it is good at, for whoever chooses.","type":"string","maxLength":2048,"examples":["Long context and web search"]},"capabilities":{"description":"What it can do, in words of your own; a task that wants one goes only to agents that have it.","type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"},"default":[],"examples":[["code-generation","review"]]},"priority":{"description":"Which one is preferred where nothing else decides: the higher one.","type":"integer","minimum":-1000,"maximum":1000,"default":0,"examples":[80]},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"description":"Variables set for the agent. `HOME` is a directory of its own unless it is set here.","type":"object","additionalProperties":{"type":"string","x-secret":true},"examples":[{"GEMINI_API_KEY":"${GEMINI_API_KEY}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the agent gets as well; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.","type":"array","items":{"type":"string","minLength":1},"examples":[["PATH","LANG"]]},"mode":{"description":"The mode that each session is set to, by the agent's own id for it: where the agent asks, and what it may do.","type":"string","minLength":1,"maxLength":128,"examples":["workspace-write"]},"model":{"description":"The model that each session is set to, by the agent's own id for it.","type":"string","minLength":1,"maxLength":128,"examples":["fast-1"]},"options":{"description":"Other options of each session, by the agent's own ids.","type":"object","additionalProperties":{"type":["string","boolean"]},"examples":[{"thought_level":"low"}]},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"description":"Which of the gateway's own tools the agent may call back over MCP; `false` is none, and the default.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["files__*"]},false]},"isolation":{"description":"`none`: it works in the directory of the task. `worktree`: in a git worktree of its own, whose changes are the `diff` of the result. Default `none`.","enum":["none","worktree"],"examples":["worktree"]},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed). `bwrap` alone means all defaults; the directory of the task and its HOME can always be written.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","network":true}]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}},"examples":[{"command":"gemini","args":["--acp"],"capabilities":["search"]}]},"AgentAuthConfig":{"description":"How the agent is told who pays. Without it the agent finds its own login in its HOME or environment.","type":"object","additionalProperties":false,"properties":{"method":{"description":"Id of the method for `authenticate`, as the agent names it. A method that needs a terminal is never started.","type":"string","minLength":1,"maxLength":128,"examples":["gemini-api-key"]},"meta":{"description":"What is sent along with it as `_meta`.","type":"object","x-secret":true,"examples":[{"gateway":{"baseUrl":"http://127.0.0.1:8099"}}]},"provider":{"$ref":"#/$defs/AgentProviderConfig"}},"examples":[{"method":"gemini-api-key"}]},"AgentProviderConfig":{"description":"A model provider set by `providers/set`, so that no key is in the environment.","type":"object","additionalProperties":false,"required":["id","api","url"],"properties":{"id":{"description":"The agent's own id of the provider.","type":"string","minLength":1,"maxLength":128,"examples":["openai"]},"api":{"description":"The kind of API behind it.","type":"string","minLength":1,"maxLength":64,"examples":["openai"]},"url":{"description":"Where it is.","type":"string","minLength":1,"maxLength":2048,"examples":["http://127.0.0.1:8099/v1"]},"headers":{"description":"Headers of each request to it.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"authorization":"Bearer ${KEY}"}]}},"examples":[{"id":"openai","api":"openai","url":"http://127.0.0.1:8099/v1"}]},"AgentLimitsConfig":{"description":"How much work an agent gets. What is counted per minute and day is kept on disk.","type":"object","additionalProperties":false,"properties":{"perMinute":{"description":"Most turns begun in any 60 seconds. Default: no limit.","type":"integer","minimum":1,"maximum":100000,"examples":[10]},"perDay":{"description":"Most turns begun in a day (UTC); a restart forgets nothing. Default: no limit.","type":"integer","minimum":1,"maximum":10000000,"examples":[500]},"concurrent":{"description":"Most tasks at a time. Default 2.","type":"integer","minimum":1,"maximum":256,"examples":[2]},"queue":{"description":"Tasks that may wait. Default 16.","type":"integer","minimum":0,"maximum":4096,"examples":[16]},"queueTimeout":{"description":"How long one waits at most. Default 60s.","$ref":"#/$defs/duration","examples":["60s"]},"onLimit":{"description":"What happens to a task that meets a limit: `fallback` – the next agent that fits; `queue` – it waits; `reject` – an error that says when to come back. Default `fallback`.","enum":["fallback","queue","reject"],"examples":["queue"]}},"examples":[{"perMinute":10,"perDay":500,"concurrent":2}]},"AgentTimeoutsConfig":{"description":"How long each phase may take; what takes longer ends the process, and says which phase it was.","type":"object","additionalProperties":false,"properties":{"initialize":{"description":"From the start of the process to its answer to `initialize`. Default 30s.","$ref":"#/$defs/duration","examples":["30s"]},"session":{"description":"A session made, loaded or resumed. Default 60s.","$ref":"#/$defs/duration","examples":["60s"]},"firstUpdate":{"description":"From the prompt to the first sign of life. Default 2m.","$ref":"#/$defs/duration","examples":["2m"]},"idle":{"description":"Between two signs of life. Default 10m.","$ref":"#/$defs/duration","examples":["10m"]},"turn":{"description":"The whole turn. Default 30m.","$ref":"#/$defs/duration","examples":["30m"]},"cancel":{"description":"From a cancellation to the end of the turn; then the process is ended. Default 10s.","$ref":"#/$defs/duration","examples":["10s"]}},"examples":[{"turn":"30m"}]},"AgentPoolConfig":{"description":"Processes that are kept for the next task.","type":"object","additionalProperties":false,"properties":{"warm":{"description":"Processes started ahead. Default 0.","type":"integer","minimum":0,"maximum":16,"examples":[1]},"processes":{"description":"Most processes of this agent. Default 2.","type":"integer","minimum":1,"maximum":64,"examples":[2]},"sessions":{"description":"Most sessions in one process at a time. Default 4.","type":"integer","minimum":1,"maximum":64,"examples":[4]},"idle":{"description":"How long a process without a task is kept. Default 5m.","$ref":"#/$defs/duration","examples":["5m"]},"maxAge":{"description":"How long a process is used. Default 4h.","$ref":"#/$defs/duration","examples":["4h"]},"maxTurns":{"description":"Turns after which a process is replaced. Default 50.","type":"integer","minimum":1,"maximum":100000,"examples":[50]},"maxMemory":{"description":"Memory of a process with all it started, beyond which it is replaced. Default 1500MiB.","$ref":"#/$defs/size","examples":["1500MiB"]}},"examples":[{"warm":1,"sessions":4}]},"AgentPermissionsConfig":{"description":"What an agent may do when it asks. The first rule that fits decides; `always` is never granted.","type":"object","additionalProperties":false,"properties":{"rules":{"description":"Rules in order.","type":"array","items":{"$ref":"#/$defs/AgentPermissionRuleConfig"},"maxItems":256,"examples":[[{"kinds":["read","search"],"do":"allow"},{"do":"ask"}]]},"default":{"description":"What is done where no rule fits. Default `deny`.","enum":["allow","deny","ask"],"examples":["ask"]},"askTimeout":{"description":"How long an answer of the caller is waited for; then it is denied. Default 5m.","$ref":"#/$defs/duration","examples":["5m"]}},"examples":[{"rules":[{"kinds":["read","search","think"],"do":"allow"}],"default":"ask"}]},"AgentPermissionRuleConfig":{"description":"One rule: it fits when everything it says is true.","type":"object","additionalProperties":false,"required":["do"],"properties":{"kinds":{"description":"Kinds of tool call, in the words of the protocol.","type":"array","items":{"enum":["read","edit","delete","move","search","execute","think","fetch","switch_mode","other"]},"minItems":1,"examples":[["read","search"]]},"commands":{"description":"Globs that the whole command line of an `execute` must match. Where the rule allows, `*` stands for no shell operator such as `;`, `|` or `$`.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"examples":[["npm test*","git status"]]},"within":{"description":"Where all files it is about must be: `cwd`, or a directory, relative to the configuration. A command fits only in a rule that has `commands` too.","type":"string","minLength":1,"maxLength":4096,"examples":["cwd"]},"titles":{"description":"Globs that the title of the tool call must match.","$ref":"#/$defs/globs","examples":["Read *"]},"do":{"description":"`allow` this once, `deny` this once, or `ask` the caller.","enum":["allow","deny","ask"],"examples":["allow"]}},"examples":[{"kinds":["read"],"do":"allow"}]},"AgentOutputConfig":{"description":"How much of what an agent says is kept and given.","type":"object","additionalProperties":false,"properties":{"inline":{"description":"Text in the result of a call; the rest is paged by `agent_result`. Default 64KiB.","$ref":"#/$defs/size","examples":["64KiB"]},"keep":{"description":"Text kept of one task; what is beyond is cut, and said. Default 8MiB.","$ref":"#/$defs/size","examples":["8MiB"]},"maxLine":{"description":"Longest message of the agent. Default 32MiB.","$ref":"#/$defs/size","examples":["32MiB"]},"events":{"description":"Events kept of one task: tool calls, plans, permissions. Default 500.","type":"integer","minimum":0,"maximum":100000,"examples":[500]},"thoughts":{"description":"Whether thoughts are among the events. Default false.","type":"boolean","examples":[true]}},"examples":[{"inline":"64KiB"}]},"AgentClientConfig":{"description":"What the gateway does for the agent when asked, inside the directory of the task. It does not bind the agent's own tools.","type":"object","additionalProperties":false,"properties":{"readFiles":{"description":"`fs/read_text_file`. Default false.","type":"boolean","examples":[true]},"writeFiles":{"description":"`fs/write_text_file`. Default false.","type":"boolean","examples":[true]},"terminal":{"description":"`terminal/*`: `false`, and the default, is none; a map says which programs may run.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentTerminalConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"commands":["/usr/bin/git"]},false]},"maxFile":{"description":"Largest file that is read or written. Default 4MiB.","$ref":"#/$defs/size","examples":["4MiB"]}},"examples":[{"readFiles":true}]},"AgentTerminalConfig":{"description":"Programs that an agent may run through the gateway. An agent that runs everything in a shell needs that shell here, and is then not bound at all.","type":"object","additionalProperties":false,"required":["commands"],"properties":{"commands":{"description":"Globs that the real path of the program must match, links followed.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1,"examples":[["/usr/bin/git"]]},"max":{"description":"Most terminals of one task at a time. Default 4.","type":"integer","minimum":1,"maximum":64,"examples":[4]},"timeout":{"description":"How long a program may run. Default 10m.","$ref":"#/$defs/duration","examples":["10m"]},"output":{"description":"Most output kept; what is older is dropped. Default 1MiB.","$ref":"#/$defs/size","examples":["1MiB"]}},"examples":[{"commands":["/usr/bin/git"]}]},"AgentCallbackConfig":{"description":"The gateway as an MCP server of the agent: for each session a token that lives as long as the task and knows its depth.","type":"object","additionalProperties":false,"properties":{"tools":{"description":"Tools that the agent sees, by the names that clients see, among those of the caller of the task.","type":"array","items":{"type":"string","minLength":1},"default":["*"],"examples":[["files__*"]]},"maxDepth":{"description":"How deep a delegated task may delegate: at this depth `delegate_task` is hidden. 0 hides it from every agent.","type":"integer","minimum":0,"maximum":8,"default":1,"examples":[2]},"maxTasks":{"description":"Tasks that one task may begin, with all that those begin.","type":"integer","minimum":0,"maximum":1000,"default":8,"examples":[8]}},"examples":[{"tools":["files__*"]}]},"AgentRegistryConfig":{"description":"Agents from a file in the format of the ACP registry. It is read from disk, never fetched.","type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096,"examples":["registry.json"]},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1,"examples":[["opencode"]]}},"examples":[{"file":"registry.json","use":["opencode"]}]},"AgentRoutingConfig":{"description":"Which agent gets a task that names none.","type":"object","additionalProperties":false,"properties":{"rules":{"description":"Rules in order; the first that fits says who is preferred.","type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256,"default":[],"examples":[[{"keywords":["security","cve"],"prefer":["claude"]}]]},"default":{"description":"Who is preferred where no rule fits; the others come after them, by priority.","type":"array","items":{"$ref":"#/$defs/name"},"default":[],"examples":[["codex","gemini"]]}},"examples":[{"default":["codex"]}]},"AgentRoutingRuleConfig":{"description":"One rule: it fits when everything it says is true.","type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"description":"Its name in explanations. Default: its number.","type":"string","minLength":1,"maxLength":64,"examples":["security"]},"taskTypes":{"description":"The task has one of these types.","type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1,"examples":[["review"]]},"keywords":{"description":"The prompt has one of these words; with `re:` in front a regular expression. Case does not count.","type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"examples":[["security","re:\\bauthn?\\b"]]},"principals":{"description":"Only tasks of these subjects.","$ref":"#/$defs/globs","examples":["ci-*"]},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1,"examples":[["claude","codex"]]},"only":{"description":"Whether nobody but those preferred may have it.","type":"boolean","default":false,"examples":[true]}},"examples":[{"keywords":["security"],"prefer":["claude"]}]},"AgentTasksConfig":{"description":"Where tasks are kept, and how long.","type":"object","additionalProperties":false,"properties":{"file":{"description":"The database, relative to the configuration. Default: `agents.db` in the state directory; without one, memory, and a restart forgets all.","type":"string","minLength":1,"maxLength":4096,"examples":["state/agents.db"]},"ttl":{"description":"How long a task is kept after its end. Default 7d.","$ref":"#/$defs/duration","examples":["7d"]},"max":{"description":"Most tasks kept; the oldest that have ended go first, and with none of those a new one is refused.","type":"integer","minimum":1,"maximum":1000000,"default":10000,"examples":[10000]},"maxPerCaller":{"description":"Most tasks of one caller that have not ended.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[16]},"keepPrompt":{"description":"Whether prompts are kept. Without them a task that was interrupted cannot be begun anew.","type":"boolean","default":true,"examples":[false]}},"examples":[{"ttl":"7d"}]},"PluginConfig":{"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]}}};
-const schema12 = {"description":"How the gateway introduces itself to clients.","type":"object","additionalProperties":false,"properties":{"name":{"description":"Name shown to clients.","type":"string","minLength":1,"default":"tapgate","examples":["acme-tools"]},"version":{"description":"Version shown to clients. Default: the gateway's own.","type":"string","minLength":1,"examples":["1.4.0"]},"title":{"description":"Title for people.","type":"string","examples":["Acme tools"]},"instructions":{"description":"What a model should know about these tools. Default: the upstreams' instructions, one after the other.","type":"string","examples":["Use files__* for this project only."]}},"examples":[{"name":"acme-tools","title":"Acme tools"}]};
-const schema13 = {"description":"The log on stderr.","type":"object","additionalProperties":false,"properties":{"level":{"description":"The least severe level that is written.","enum":["debug","info","warn","error"],"type":"string","default":"info","examples":["debug"]},"format":{"description":"`pretty` for people, `json` for machines, `auto` chooses by whether stderr is a terminal.","enum":["auto","pretty","json"],"type":"string","default":"auto","examples":["json"]}},"examples":[{"level":"debug","format":"json"}]};
-const schema19 = {"description":"The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.","type":"object","additionalProperties":false,"properties":{"enabled":{"description":"Whether `gateway serve` opens one.","type":"boolean","default":true,"examples":[false]},"socket":{"description":"Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.","type":"string","minLength":1,"examples":["run/gateway.sock"]}},"examples":[{"enabled":false},{"socket":"run/gateway.sock"}]};
-const schema20 = {"description":"Bounds on the processes of all `stdio` upstreams together.","type":"object","additionalProperties":false,"properties":{"max":{"description":"Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[200]},"starting":{"description":"How many may be starting at a time; more wait for their turn.","type":"integer","minimum":1,"maximum":1000,"default":4,"examples":[8]}},"examples":[{"max":200,"starting":8}]};
-const schema21 = {"description":"What outlives the gateway's process: what each server says of itself and the lists that are everybody's.","type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1,"examples":[".gateway-state"]}},"examples":[{"directory":".gateway-state"}]};
-const schema22 = {"description":"A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.","type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens","examples":["files"]};
-const schema146 = {"description":"Serves figures for Prometheus on every HTTP listener.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Where they are served.","type":"string","pattern":"^/[^?#\\s]*$","default":"/metrics","examples":["/metrics"]},"listeners":{"description":"Listeners that serve them; all HTTP listeners when absent.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["internal"]]},"tools":{"description":"How many tools, prompts and resources of each server have a series of their own, in the order in which they are called first; all others are `other`.","type":"integer","minimum":0,"maximum":10000,"default":100,"examples":[100]},"buckets":{"description":"Upper bounds of the duration histogram, in seconds.","type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0},"default":[0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60],"examples":[[0.01,0.1,1,10]]}},"examples":[{"path":"/metrics"}]};
-const schema155 = {"description":"Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.","type":"object","additionalProperties":false,"properties":{"path":{"description":"What these paths begin with.","type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one","default":"","examples":["","/api"]},"listeners":{"description":"The HTTP listeners that serve them; without this key all.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]}},"examples":[{},{"path":"/api","listeners":["main"]}]};
+const schema11 = {"type":"object","additionalProperties":false,"properties":{"version":{"const":1,"type":"integer"},"extends":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1}},"server":{"$ref":"#/$defs/ServerConfig"},"log":{"$ref":"#/$defs/LogConfig"},"lists":{"$ref":"#/$defs/ListsConfig"},"shutdown":{"$ref":"#/$defs/ShutdownConfig"},"control":{"$ref":"#/$defs/ControlConfig"},"processes":{"$ref":"#/$defs/ProcessesConfig"},"state":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"}},"listeners":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"}},"upstreams":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"}},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"audit":{"$ref":"#/$defs/AuditConfig"},"metrics":{"$ref":"#/$defs/MetricsConfig"},"profiles":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ProfileConfig"}},"rest":{"$ref":"#/$defs/RestConfig"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"routes":{"type":"array","items":{"$ref":"#/$defs/RouteConfig"}},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"agents":{"$ref":"#/$defs/AgentsConfig"},"plugins":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"}}}};
+const schema12 = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"version":{"type":"string","minLength":1},"title":{"type":"string"},"instructions":{"type":"string"}}};
+const schema13 = {"type":"object","additionalProperties":false,"properties":{"level":{"enum":["debug","info","warn","error"],"type":"string"},"format":{"enum":["auto","pretty","json"],"type":"string"}}};
+const schema19 = {"type":"object","additionalProperties":false,"properties":{"enabled":{"type":"boolean"},"socket":{"type":"string","minLength":1}}};
+const schema20 = {"type":"object","additionalProperties":false,"properties":{"max":{"type":"integer","minimum":1,"maximum":10000},"starting":{"type":"integer","minimum":1,"maximum":1000}}};
+const schema21 = {"type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1}}};
+const schema22 = {"type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens"};
+const schema146 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^?#\\s]*$"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"tools":{"type":"integer","minimum":0,"maximum":10000},"buckets":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0}}}};
+const schema155 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}}}};
 const func2 = Object.prototype.hasOwnProperty;
-const schema14 = {"description":"How lists of tools, prompts and resources are answered.","type":"object","additionalProperties":false,"properties":{"pageSize":{"description":"Entries per page.","type":"integer","minimum":1,"maximum":100000,"default":1000,"examples":[100]},"grace":{"description":"How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.","$ref":"#/$defs/duration","default":"10s","examples":["2s"]},"wait":{"description":"How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.","$ref":"#/$defs/duration","default":"1s","examples":["250ms"]}},"examples":[{"pageSize":100,"grace":"2s"}]};
-const schema15 = {"description":"A duration such as `250ms`, `30s`, `5m`, `1h` or `1d`, or a number of milliseconds.","type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds","examples":["30s",250]};
+const schema14 = {"type":"object","additionalProperties":false,"properties":{"pageSize":{"type":"integer","minimum":1,"maximum":100000},"grace":{"$ref":"#/$defs/duration"},"wait":{"$ref":"#/$defs/duration"}}};
+const schema15 = {"type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds"};
 const pattern0 = new RegExp("^\\d{1,12}(ms|s|m|h|d)$", "u");
 
 function validate11(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -32,7 +32,7 @@ data.wait = "1s";
 }
 for(const key0 in data){
 if(!(((key0 === "pageSize") || (key0 === "grace")) || (key0 === "wait"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema14,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema14,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -44,7 +44,7 @@ errors++;
 }
 let data0 = data.pageSize;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/pageSize",schemaPath:"#/properties/pageSize/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema14.properties.pageSize.type,parentSchema:schema14.properties.pageSize,data:data0};
+const err1 = {instancePath:instancePath+"/pageSize",schemaPath:"#/properties/pageSize/type",keyword:"type",params:{type: "integer"},schema:schema14.properties.pageSize.type,parentSchema:schema14.properties.pageSize,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -55,7 +55,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 100000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/pageSize",schemaPath:"#/properties/pageSize/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema14.properties.pageSize,data:data0};
+const err2 = {instancePath:instancePath+"/pageSize",schemaPath:"#/properties/pageSize/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema14.properties.pageSize,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -65,7 +65,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/pageSize",schemaPath:"#/properties/pageSize/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema14.properties.pageSize,data:data0};
+const err3 = {instancePath:instancePath+"/pageSize",schemaPath:"#/properties/pageSize/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema14.properties.pageSize,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -77,7 +77,7 @@ errors++;
 }
 let data1 = data.grace;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+const err4 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -88,7 +88,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+const err5 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -100,7 +100,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(!pattern0.test(data1)){
-const err6 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+const err6 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -112,7 +112,7 @@ errors++;
 }
 let data2 = data.wait;
 if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+const err7 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -123,7 +123,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+const err8 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -135,7 +135,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern0.test(data2)){
-const err9 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+const err9 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -147,7 +147,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema14.type,parentSchema:schema14,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema14.type,parentSchema:schema14,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -160,7 +160,7 @@ validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema17 = {"description":"How the gateway stops.","type":"object","additionalProperties":false,"properties":{"grace":{"description":"How long open requests may go on after a stop was asked for.","$ref":"#/$defs/duration","default":"10s","examples":["30s"]}},"examples":[{"grace":"30s"}]};
+const schema17 = {"type":"object","additionalProperties":false,"properties":{"grace":{"$ref":"#/$defs/duration"}}};
 
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -171,7 +171,7 @@ data.grace = "10s";
 }
 for(const key0 in data){
 if(!(key0 === "grace")){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema17,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema17,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -183,7 +183,7 @@ errors++;
 }
 let data0 = data.grace;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+const err1 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -194,7 +194,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+const err2 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -206,7 +206,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern0.test(data0)){
-const err3 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+const err3 = {instancePath:instancePath+"/grace",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -218,7 +218,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema17.type,parentSchema:schema17,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema17.type,parentSchema:schema17,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -231,16 +231,16 @@ validate13.errors = vErrors;
 return errors === 0;
 }
 
-const schema23 = {"description":"A place where clients arrive.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}],"examples":[{"type":"http","port":8080}]};
-const schema24 = {"description":"Streamable HTTP, both protocol eras on one endpoint; HTTP+SSE and WebSocket beside it where they are wanted.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string","examples":["http"]},"host":{"description":"Address to bind. Anything but loopback needs `auth`, or `exposeWithoutAuth: true`.","type":"string","minLength":1,"default":"127.0.0.1","examples":["127.0.0.1","::1"]},"port":{"description":"Port to bind; 0 picks a free one.","type":"integer","minimum":0,"maximum":65535,"default":8080,"examples":[8080,0]},"path":{"description":"Path of the MCP endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/mcp","examples":["/mcp"]},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"description":"The request header in which a caller names its conversation, so that its requests share what stateful servers keep (`isolation: session`), whatever protocol they come by. It counts inside the verified caller only and identifies nobody; `false` reads none.","type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"},"default":"X-Session-ID","examples":["X-Session-ID",false]},"allowedHosts":{"description":"Host header values to accept besides loopback and the bound address.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["gateway.example.com"]]},"allowedOrigins":{"description":"Browser origins to accept besides the listener's own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["https://app.example.com"]]},"exposeWithoutAuth":{"description":"Says that binding beyond loopback without authentication is meant: everyone who reaches the port may use every tool.","type":"boolean","default":false,"examples":[true]},"sse":{"description":"HTTP+SSE of protocol version 2024-11-05, for clients that know nothing newer; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/sse","messages":"/messages"},{}]},"ws":{"description":"WebSocket, both protocol eras, one JSON-RPC message per text frame; `{}` turns it on.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"},"default":false,"examples":[{"path":"/ws"},{}]},"limits":{"$ref":"#/$defs/HttpLimitsConfig","default":{}}},"examples":[{"type":"http","host":"127.0.0.1","port":8080}]};
-const schema25 = {"description":"The profile that a client gets who names none.","type":"string","minLength":1,"examples":["readers"]};
-const schema26 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name","examples":["X-Session-ID"]};
-const schema27 = {"description":"Where HTTP+SSE is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the event stream.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/sse","examples":["/sse"]},"messages":{"description":"Path that clients post their messages to.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/messages","examples":["/messages"]}},"examples":[{"path":"/sse","messages":"/messages"}]};
-const schema28 = {"description":"Where WebSocket is served.","type":"object","additionalProperties":false,"properties":{"path":{"description":"Path of the endpoint.","type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash","default":"/ws","examples":["/ws"]}},"examples":[{"path":"/ws"}]};
+const schema23 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}]};
+const schema24 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string"},"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"}},"allowedHosts":{"type":"array","items":{"type":"string","minLength":1}},"allowedOrigins":{"type":"array","items":{"type":"string","minLength":1}},"exposeWithoutAuth":{"type":"boolean"},"sse":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"ws":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"limits":{"$ref":"#/$defs/HttpLimitsConfig"}}};
+const schema25 = {"type":"string","minLength":1};
+const schema26 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name"};
+const schema27 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"messages":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
+const schema28 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
 const pattern4 = new RegExp("^/[^\\s?#]*$", "u");
 const pattern5 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema29 = {"description":"Bounds of an HTTP listener.","type":"object","additionalProperties":false,"properties":{"body":{"description":"Largest request body.","$ref":"#/$defs/size","default":"4MiB","examples":["1MiB"]},"sessions":{"description":"Most sessions at a time.","type":"integer","minimum":1,"default":10000,"examples":[500]},"sessionsPerPrincipal":{"description":"Most sessions of one caller at a time. Callers whom nobody asked who they are count as many, and have the listener's limit.","type":"integer","minimum":1,"default":100,"examples":[20]},"idle":{"description":"How long a session is kept in which nothing happens. A WebSocket or an event stream of HTTP+SSE is closed.","$ref":"#/$defs/duration","default":"30m","examples":["10m"]},"connections":{"description":"Most connections at a time.","type":"integer","minimum":1,"default":1024,"examples":[256]}},"examples":[{"body":"1MiB","sessions":500}]};
-const schema30 = {"description":"A size such as `64KiB` or `4MiB`, or a number of bytes.","type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes","examples":["4MiB",1048576]};
+const schema29 = {"type":"object","additionalProperties":false,"properties":{"body":{"$ref":"#/$defs/size"},"sessions":{"type":"integer","minimum":1},"sessionsPerPrincipal":{"type":"integer","minimum":1},"idle":{"$ref":"#/$defs/duration"},"connections":{"type":"integer","minimum":1}}};
+const schema30 = {"type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes"};
 const pattern9 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -264,7 +264,7 @@ data.connections = 1024;
 }
 for(const key0 in data){
 if(!(((((key0 === "body") || (key0 === "sessions")) || (key0 === "sessionsPerPrincipal")) || (key0 === "idle")) || (key0 === "connections"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema29,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -276,7 +276,7 @@ errors++;
 }
 let data0 = data.body;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data0};
+const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -287,7 +287,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data0};
+const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -299,7 +299,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern9.test(data0)){
-const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
+const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -311,7 +311,7 @@ errors++;
 }
 let data1 = data.sessions;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema29.properties.sessions.type,parentSchema:schema29.properties.sessions,data:data1};
+const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema29.properties.sessions.type,parentSchema:schema29.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -322,7 +322,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema29.properties.sessions,data:data1};
+const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema29.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -334,7 +334,7 @@ errors++;
 }
 let data2 = data.sessionsPerPrincipal;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema29.properties.sessionsPerPrincipal.type,parentSchema:schema29.properties.sessionsPerPrincipal,data:data2};
+const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema29.properties.sessionsPerPrincipal.type,parentSchema:schema29.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -345,7 +345,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 1 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema29.properties.sessionsPerPrincipal,data:data2};
+const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema29.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -357,7 +357,7 @@ errors++;
 }
 let data3 = data.idle;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err8 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
+const err8 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -368,7 +368,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
+const err9 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -380,7 +380,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(!pattern0.test(data3)){
-const err10 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
+const err10 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -392,7 +392,7 @@ errors++;
 }
 let data4 = data.connections;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema29.properties.connections.type,parentSchema:schema29.properties.connections,data:data4};
+const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},schema:schema29.properties.connections.type,parentSchema:schema29.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -403,7 +403,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema29.properties.connections,data:data4};
+const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema29.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -415,7 +415,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema29.type,parentSchema:schema29,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema29.type,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -464,7 +464,7 @@ if(data.limits === undefined){
 data.limits = {};
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema24.required,parentSchema:schema24,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema24.required,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -475,7 +475,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(func2.call(schema24.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema24,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -488,7 +488,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.type.type,parentSchema:schema24.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema24.properties.type.type,parentSchema:schema24.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -498,7 +498,7 @@ vErrors.push(err2);
 errors++;
 }
 if("http" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema24.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema24.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -511,7 +511,7 @@ errors++;
 let data1 = data.host;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.host,data:data1};
+const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema24.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -522,7 +522,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.host.type,parentSchema:schema24.properties.host,data:data1};
+const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},schema:schema24.properties.host.type,parentSchema:schema24.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -533,7 +533,7 @@ errors++;
 }
 let data2 = data.port;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema24.properties.port.type,parentSchema:schema24.properties.port,data:data2};
+const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},schema:schema24.properties.port.type,parentSchema:schema24.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -544,7 +544,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 65535 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},message:"must be <= 65535",schema:65535,parentSchema:schema24.properties.port,data:data2};
+const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},schema:65535,parentSchema:schema24.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -554,7 +554,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema24.properties.port,data:data2};
+const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema24.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -567,7 +567,7 @@ errors++;
 let data3 = data.path;
 if(typeof data3 === "string"){
 if(!pattern4.test(data3)){
-const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema24.properties.path,data:data3};
+const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema24.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -578,7 +578,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.path.type,parentSchema:schema24.properties.path,data:data3};
+const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},schema:schema24.properties.path.type,parentSchema:schema24.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -591,7 +591,7 @@ if(data.profile !== undefined){
 let data4 = data.profile;
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25,data:data4};
+const err11 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -602,7 +602,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.type,parentSchema:schema25,data:data4};
+const err12 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -614,7 +614,7 @@ errors++;
 }
 let data5 = data.sessionLabel;
 if((typeof data5 !== "string") && (typeof data5 !== "boolean")){
-const err13 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/type",keyword:"type",params:{type: schema24.properties.sessionLabel.type},message:"must be string,boolean",schema:schema24.properties.sessionLabel.type,parentSchema:schema24.properties.sessionLabel,data:data5};
+const err13 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/type",keyword:"type",params:{type: schema24.properties.sessionLabel.type},schema:schema24.properties.sessionLabel.type,parentSchema:schema24.properties.sessionLabel,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -651,7 +651,7 @@ if(_valid0){
 const _errs18 = errors;
 if(typeof data5 === "string"){
 if(!pattern5.test(data5)){
-const err15 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
+const err15 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -662,7 +662,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data5};
+const err16 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -678,7 +678,7 @@ ifClause0 = "then";
 else {
 const _errs21 = errors;
 if(false !== data5){
-const err17 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.sessionLabel.else,data:data5};
+const err17 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema24.properties.sessionLabel.else,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -692,7 +692,7 @@ valid2 = _valid0;
 ifClause0 = "else";
 }
 if(!valid2){
-const err18 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema24.properties.sessionLabel.if,parentSchema:schema24.properties.sessionLabel,data:data5};
+const err18 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema24.properties.sessionLabel.if,parentSchema:schema24.properties.sessionLabel,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -708,7 +708,7 @@ for(let i0=0; i0<len0; i0++){
 let data7 = data6[i0];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.allowedHosts.items,data:data7};
+const err19 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema24.properties.allowedHosts.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -719,7 +719,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.allowedHosts.items.type,parentSchema:schema24.properties.allowedHosts.items,data:data7};
+const err20 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},schema:schema24.properties.allowedHosts.items.type,parentSchema:schema24.properties.allowedHosts.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -731,7 +731,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema24.properties.allowedHosts.type,parentSchema:schema24.properties.allowedHosts,data:data6};
+const err21 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},schema:schema24.properties.allowedHosts.type,parentSchema:schema24.properties.allowedHosts,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -747,7 +747,7 @@ for(let i1=0; i1<len1; i1++){
 let data9 = data8[i1];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err22 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema24.properties.allowedOrigins.items,data:data9};
+const err22 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema24.properties.allowedOrigins.items,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -758,7 +758,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema24.properties.allowedOrigins.items.type,parentSchema:schema24.properties.allowedOrigins.items,data:data9};
+const err23 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},schema:schema24.properties.allowedOrigins.items.type,parentSchema:schema24.properties.allowedOrigins.items,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -770,7 +770,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema24.properties.allowedOrigins.type,parentSchema:schema24.properties.allowedOrigins,data:data8};
+const err24 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},schema:schema24.properties.allowedOrigins.type,parentSchema:schema24.properties.allowedOrigins,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -781,7 +781,7 @@ errors++;
 }
 let data10 = data.exposeWithoutAuth;
 if(typeof data10 !== "boolean"){
-const err25 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema24.properties.exposeWithoutAuth.type,parentSchema:schema24.properties.exposeWithoutAuth,data:data10};
+const err25 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},schema:schema24.properties.exposeWithoutAuth.type,parentSchema:schema24.properties.exposeWithoutAuth,data:data10};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -792,7 +792,7 @@ errors++;
 }
 let data11 = data.sse;
 if((!(data11 && typeof data11 == "object" && !Array.isArray(data11))) && (typeof data11 !== "boolean")){
-const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema24.properties.sse.type},message:"must be object,boolean",schema:schema24.properties.sse.type,parentSchema:schema24.properties.sse,data:data11};
+const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema24.properties.sse.type},schema:schema24.properties.sse.type,parentSchema:schema24.properties.sse,data:data11};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -836,7 +836,7 @@ data11.messages = "/messages";
 }
 for(const key1 in data11){
 if(!((key1 === "path") || (key1 === "messages"))){
-const err28 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema27,data:data11};
+const err28 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema27,data:data11};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -849,7 +849,7 @@ errors++;
 let data12 = data11.path;
 if(typeof data12 === "string"){
 if(!pattern4.test(data12)){
-const err29 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema27.properties.path,data:data12};
+const err29 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema27.properties.path,data:data12};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -860,7 +860,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.path.type,parentSchema:schema27.properties.path,data:data12};
+const err30 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema27.properties.path.type,parentSchema:schema27.properties.path,data:data12};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -872,7 +872,7 @@ errors++;
 let data13 = data11.messages;
 if(typeof data13 === "string"){
 if(!pattern4.test(data13)){
-const err31 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema27.properties.messages,data:data13};
+const err31 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema27.properties.messages,data:data13};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -883,7 +883,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema27.properties.messages.type,parentSchema:schema27.properties.messages,data:data13};
+const err32 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},schema:schema27.properties.messages.type,parentSchema:schema27.properties.messages,data:data13};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -894,7 +894,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema27.type,parentSchema:schema27,data:data11};
+const err33 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema27.type,parentSchema:schema27,data:data11};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -910,7 +910,7 @@ ifClause1 = "then";
 else {
 const _errs45 = errors;
 if(false !== data11){
-const err34 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.sse.else,data:data11};
+const err34 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema24.properties.sse.else,data:data11};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -924,7 +924,7 @@ valid8 = _valid1;
 ifClause1 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema24.properties.sse.if,parentSchema:schema24.properties.sse,data:data11};
+const err35 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema24.properties.sse.if,parentSchema:schema24.properties.sse,data:data11};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -935,7 +935,7 @@ errors++;
 }
 let data14 = data.ws;
 if((!(data14 && typeof data14 == "object" && !Array.isArray(data14))) && (typeof data14 !== "boolean")){
-const err36 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema24.properties.ws.type},message:"must be object,boolean",schema:schema24.properties.ws.type,parentSchema:schema24.properties.ws,data:data14};
+const err36 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema24.properties.ws.type},schema:schema24.properties.ws.type,parentSchema:schema24.properties.ws,data:data14};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -976,7 +976,7 @@ data14.path = "/ws";
 }
 for(const key2 in data14){
 if(!(key2 === "path")){
-const err38 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema28,data:data14};
+const err38 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema28,data:data14};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -989,7 +989,7 @@ errors++;
 let data15 = data14.path;
 if(typeof data15 === "string"){
 if(!pattern4.test(data15)){
-const err39 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.path,data:data15};
+const err39 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.path,data:data15};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -1000,7 +1000,7 @@ errors++;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema28.properties.path.type,parentSchema:schema28.properties.path,data:data15};
+const err40 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema28.properties.path.type,parentSchema:schema28.properties.path,data:data15};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -1011,7 +1011,7 @@ errors++;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema28.type,parentSchema:schema28,data:data14};
+const err41 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema28.type,parentSchema:schema28,data:data14};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -1027,7 +1027,7 @@ ifClause2 = "then";
 else {
 const _errs57 = errors;
 if(false !== data14){
-const err42 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema24.properties.ws.else,data:data14};
+const err42 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema24.properties.ws.else,data:data14};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -1041,7 +1041,7 @@ valid11 = _valid2;
 ifClause2 = "else";
 }
 if(!valid11){
-const err43 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause2},message:"must match \""+ifClause2+"\" schema",schema:schema24.properties.ws.if,parentSchema:schema24.properties.ws,data:data14};
+const err43 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause2},schema:schema24.properties.ws.if,parentSchema:schema24.properties.ws,data:data14};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -1056,7 +1056,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err44 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema24.type,parentSchema:schema24,data};
+const err44 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema24.type,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -1069,14 +1069,14 @@ validate16.errors = vErrors;
 return errors === 0;
 }
 
-const schema32 = {"description":"This process's own stdin and stdout; one client, one at most.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string","examples":["stdio"]},"profile":{"$ref":"#/$defs/profileName"}},"examples":[{"type":"stdio"}]};
+const schema32 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string"},"profile":{"$ref":"#/$defs/profileName"}}};
 
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema32.required,parentSchema:schema32,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema32.required,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1087,7 +1087,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "type") || (key0 === "profile"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema32,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1100,7 +1100,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema32.properties.type.type,parentSchema:schema32.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema32.properties.type.type,parentSchema:schema32.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1110,7 +1110,7 @@ vErrors.push(err2);
 errors++;
 }
 if("stdio" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema32.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema32.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1124,7 +1124,7 @@ if(data.profile !== undefined){
 let data1 = data.profile;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema25,data:data1};
+const err4 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1135,7 +1135,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema25.type,parentSchema:schema25,data:data1};
+const err5 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1147,7 +1147,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema32.type,parentSchema:schema32,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema32.type,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1166,7 +1166,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema23.required,parentSchema:schema23,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema23.required,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1190,7 +1190,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema23.discriminator,parentSchema:schema23,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema23.discriminator,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1201,7 +1201,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema23.discriminator,parentSchema:schema23,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema23.discriminator,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1212,7 +1212,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema23.type,parentSchema:schema23,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema23.type,parentSchema:schema23,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1225,17 +1225,17 @@ validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema35 = {"description":"An MCP server behind the gateway.","type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}],"examples":[{"type":"http","url":"https://mcp.example.com/mcp"}]};
-const schema36 = {"description":"A local server: a process that speaks MCP on its stdin and stdout.","type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string","examples":["stdio"]},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1,"examples":["npx"]},"args":{"description":"Its arguments, one per entry.","type":"array","items":{"type":"string"},"default":[],"examples":[["-y","@modelcontextprotocol/server-filesystem","."]]},"env":{"description":"Environment variables set for the process.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"API_TOKEN":"${API_TOKEN}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the process gets as well. All others are kept from it.","type":"array","items":{"type":"string","minLength":1},"default":["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"],"examples":[["PATH","HOME","HTTPS_PROXY"]]},"cwd":{"description":"Working directory, relative to the configuration file; or `project`: a process for each project that clients work in, run where that is. A client says so with its first root, when it first calls; for one that has none, or cannot be asked, it is the directory that the gateway was started in. Lists come from a process there.","type":"string","minLength":1,"default":".","examples":["./data","project"]},"projects":{"description":"With `cwd: project`: the directories, relative to the configuration file, in which a client's root must lie, links resolved. Default: the directory that the gateway was started in.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["${HOME}/src"]]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","write":["./data"],"network":true}]},"maxLine":{"description":"Longest line (one message) accepted from it.","$ref":"#/$defs/size","default":"10MiB","examples":["32MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"description":"How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.","type":"integer","minimum":1,"maximum":64,"default":1,"examples":[4]},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"stdio","command":"npx","args":["-y","@modelcontextprotocol/server-memory"]}]};
-const schema41 = {"description":"What a sandboxed server may see and touch.","type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string","examples":["bwrap"]},"write":{"description":"Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["./data"]]},"network":{"description":"Whether it has a network; without one not even this machine's own.","type":"boolean","default":false,"examples":[true]},"hide":{"description":"Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.","type":"array","items":{"type":"string","minLength":1},"default":["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"],"examples":[["~/.ssh","./gateway.yaml"]]}},"examples":[{"type":"bwrap","write":["./data"],"network":false,"hide":["~/.ssh"]}]};
-const schema43 = {"description":"What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens","examples":["files__",""]};
-const schema44 = {"description":"`false` keeps the entry in the file and leaves it out of the gateway.","type":"boolean","examples":[false]};
-const schema58 = {"description":"What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.","enum":["omit","keep","fail"],"type":"string","examples":["fail"]};
-const schema59 = {"description":"Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.","enum":["auto","legacy","modern"],"type":"string","examples":["legacy"]};
-const schema60 = {"description":"Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.","enum":["shared","session","principal"],"type":"string","examples":["session"]};
-const schema78 = {"description":"When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).","enum":["auto","lazy","eager"],"type":"string","examples":["lazy"]};
-const schema81 = {"description":"Processes or connections of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.","type":"object","additionalProperties":false,"properties":{"min":{"description":"Processes or connections that are started ahead and wait for their owner.","type":"integer","minimum":0,"maximum":64,"default":0,"examples":[2]},"max":{"description":"Most at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.","type":"integer","minimum":1,"maximum":1024,"default":64,"examples":[16]},"perPrincipal":{"description":"Most of one verified caller at a time. Beyond it his own that is idle longest makes room, never another caller's; where none is idle, the call is refused with `retryAfterMs`.","type":"integer","minimum":1,"maximum":1024,"default":16,"examples":[4]}},"examples":[{"min":2,"max":16}]};
-const schema37 = {"description":"The most that the operating system lets it have, by POSIX resource limits. They hold for each of its processes; what this machine cannot enforce is said in the log.","type":"object","additionalProperties":false,"properties":{"memory":{"description":"Memory that one of its processes may take for data (RLIMIT_DATA): an allocation beyond it fails. Node needs about 200MiB to start.","$ref":"#/$defs/size","examples":["512MiB"]},"pids":{"description":"Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.","type":"integer","minimum":1,"maximum":4194304,"examples":[256]},"files":{"description":"Files and sockets that one of its processes may have open (RLIMIT_NOFILE).","type":"integer","minimum":16,"maximum":1048576,"examples":[1024]},"fileSize":{"description":"Largest file that it may write (RLIMIT_FSIZE).","$ref":"#/$defs/size","examples":["1GiB"]},"cpuTime":{"description":"Time that one of its processes may compute, over its whole life (RLIMIT_CPU); it is ended then. Whole seconds.","$ref":"#/$defs/duration","examples":["1h"]}},"examples":[{"memory":"512MiB","pids":256}]};
+const schema35 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}]};
+const schema36 = {"type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string"},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1},"args":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"cwd":{"type":"string","minLength":1},"projects":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"maxLine":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"type":"integer","minimum":1,"maximum":64},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema41 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string"},"write":{"type":"array","items":{"type":"string","minLength":1}},"network":{"type":"boolean"},"hide":{"type":"array","items":{"type":"string","minLength":1}}}};
+const schema43 = {"type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens"};
+const schema44 = {"type":"boolean"};
+const schema58 = {"enum":["omit","keep","fail"],"type":"string"};
+const schema59 = {"enum":["auto","legacy","modern"],"type":"string"};
+const schema60 = {"enum":["shared","session","principal"],"type":"string"};
+const schema78 = {"enum":["auto","lazy","eager"],"type":"string"};
+const schema81 = {"type":"object","additionalProperties":false,"properties":{"min":{"type":"integer","minimum":0,"maximum":64},"max":{"type":"integer","minimum":1,"maximum":1024},"perPrincipal":{"type":"integer","minimum":1,"maximum":1024}}};
+const schema37 = {"type":"object","additionalProperties":false,"properties":{"memory":{"$ref":"#/$defs/size"},"pids":{"type":"integer","minimum":1,"maximum":4194304},"files":{"type":"integer","minimum":16,"maximum":1048576},"fileSize":{"$ref":"#/$defs/size"},"cpuTime":{"$ref":"#/$defs/duration"}}};
 
 function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1243,7 +1243,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "memory") || (key0 === "pids")) || (key0 === "files")) || (key0 === "fileSize")) || (key0 === "cpuTime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema37,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema37,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1256,7 +1256,7 @@ errors++;
 if(data.memory !== undefined){
 let data0 = data.memory;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data0};
+const err1 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1267,7 +1267,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data0};
+const err2 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1279,7 +1279,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern9.test(data0)){
-const err3 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
+const err3 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1293,7 +1293,7 @@ errors++;
 if(data.pids !== undefined){
 let data1 = data.pids;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema37.properties.pids.type,parentSchema:schema37.properties.pids,data:data1};
+const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},schema:schema37.properties.pids.type,parentSchema:schema37.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1304,7 +1304,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 4194304 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},message:"must be <= 4194304",schema:4194304,parentSchema:schema37.properties.pids,data:data1};
+const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},schema:4194304,parentSchema:schema37.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1314,7 +1314,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema37.properties.pids,data:data1};
+const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema37.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1328,7 +1328,7 @@ errors++;
 if(data.files !== undefined){
 let data2 = data.files;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema37.properties.files.type,parentSchema:schema37.properties.files,data:data2};
+const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},schema:schema37.properties.files.type,parentSchema:schema37.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1339,7 +1339,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1048576 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},message:"must be <= 1048576",schema:1048576,parentSchema:schema37.properties.files,data:data2};
+const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},schema:1048576,parentSchema:schema37.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1349,7 +1349,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 16 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},message:"must be >= 16",schema:16,parentSchema:schema37.properties.files,data:data2};
+const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},schema:16,parentSchema:schema37.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1363,7 +1363,7 @@ errors++;
 if(data.fileSize !== undefined){
 let data3 = data.fileSize;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err10 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data3};
+const err10 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1374,7 +1374,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data3};
+const err11 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1386,7 +1386,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(!pattern9.test(data3)){
-const err12 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data3};
+const err12 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1400,7 +1400,7 @@ errors++;
 if(data.cpuTime !== undefined){
 let data4 = data.cpuTime;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/cpuTime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data4};
+const err13 = {instancePath:instancePath+"/cpuTime",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1411,7 +1411,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/cpuTime",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data4};
+const err14 = {instancePath:instancePath+"/cpuTime",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1423,7 +1423,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern0.test(data4)){
-const err15 = {instancePath:instancePath+"/cpuTime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
+const err15 = {instancePath:instancePath+"/cpuTime",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1436,7 +1436,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema37.type,parentSchema:schema37,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema37.type,parentSchema:schema37,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1449,7 +1449,7 @@ validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema47 = {"description":"How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.","type":"object","additionalProperties":false,"properties":{"concurrency":{"description":"Calls under way at a time; 0 means as many as come.","type":"integer","minimum":0,"maximum":10000,"default":200,"examples":[1,4]},"queue":{"description":"Calls that may wait for their turn.","type":"integer","minimum":0,"maximum":100000,"default":1024,"examples":[32]},"queueTimeout":{"description":"How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.","$ref":"#/$defs/duration","default":0,"examples":["5s"]}},"examples":[{"concurrency":4,"queue":32,"queueTimeout":"5s"}]};
+const schema47 = {"type":"object","additionalProperties":false,"properties":{"concurrency":{"type":"integer","minimum":0,"maximum":10000},"queue":{"type":"integer","minimum":0,"maximum":100000},"queueTimeout":{"$ref":"#/$defs/duration"}}};
 
 function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1466,7 +1466,7 @@ data.queueTimeout = 0;
 }
 for(const key0 in data){
 if(!(((key0 === "concurrency") || (key0 === "queue")) || (key0 === "queueTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema47,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1478,7 +1478,7 @@ errors++;
 }
 let data0 = data.concurrency;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema47.properties.concurrency.type,parentSchema:schema47.properties.concurrency,data:data0};
+const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},schema:schema47.properties.concurrency.type,parentSchema:schema47.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1489,7 +1489,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema47.properties.concurrency,data:data0};
+const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema47.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1499,7 +1499,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema47.properties.concurrency,data:data0};
+const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema47.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1511,7 +1511,7 @@ errors++;
 }
 let data1 = data.queue;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema47.properties.queue.type,parentSchema:schema47.properties.queue,data:data1};
+const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema47.properties.queue.type,parentSchema:schema47.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1522,7 +1522,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema47.properties.queue,data:data1};
+const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema47.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1532,7 +1532,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 0 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema47.properties.queue,data:data1};
+const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema47.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1544,7 +1544,7 @@ errors++;
 }
 let data2 = data.queueTimeout;
 if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+const err7 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1555,7 +1555,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+const err8 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1567,7 +1567,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern0.test(data2)){
-const err9 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+const err9 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1579,7 +1579,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema47.type,parentSchema:schema47,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema47.type,parentSchema:schema47,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1592,8 +1592,8 @@ validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema49 = {"description":"When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"failures":5,"latency":"5s"},false]};
-const schema50 = {"description":"When an upstream is given a rest, and for how long.","type":"object","additionalProperties":false,"properties":{"failures":{"description":"Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.","type":"integer","minimum":1,"default":5,"examples":[3]},"latency":{"description":"A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.","$ref":"#/$defs/duration","default":0,"examples":["5s"]},"share":{"description":"Share of slow calls, within `window`, that opens it.","type":"number","exclusiveMinimum":0,"maximum":1,"default":0.5,"examples":[0.25]},"window":{"description":"How far back slow calls are counted.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"calls":{"description":"Calls in the window below which their share says nothing.","type":"integer","minimum":1,"default":10,"examples":[20]},"open":{"description":"How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]}},"examples":[{"failures":3,"latency":"5s","open":"10s"}]};
+const schema49 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"}};
+const schema50 = {"type":"object","additionalProperties":false,"properties":{"failures":{"type":"integer","minimum":1},"latency":{"$ref":"#/$defs/duration"},"share":{"type":"number","exclusiveMinimum":0,"maximum":1},"window":{"$ref":"#/$defs/duration"},"calls":{"type":"integer","minimum":1},"open":{"$ref":"#/$defs/duration"}}};
 
 function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1619,7 +1619,7 @@ data.open = "30s";
 }
 for(const key0 in data){
 if(!((((((key0 === "failures") || (key0 === "latency")) || (key0 === "share")) || (key0 === "window")) || (key0 === "calls")) || (key0 === "open"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema50,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema50,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1631,7 +1631,7 @@ errors++;
 }
 let data0 = data.failures;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema50.properties.failures.type,parentSchema:schema50.properties.failures,data:data0};
+const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},schema:schema50.properties.failures.type,parentSchema:schema50.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1642,7 +1642,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema50.properties.failures,data:data0};
+const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema50.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1654,7 +1654,7 @@ errors++;
 }
 let data1 = data.latency;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err3 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+const err3 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1665,7 +1665,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+const err4 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1677,7 +1677,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(!pattern0.test(data1)){
-const err5 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+const err5 = {instancePath:instancePath+"/latency",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1690,7 +1690,7 @@ errors++;
 let data2 = data.share;
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},message:"must be <= 1",schema:1,parentSchema:schema50.properties.share,data:data2};
+const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},schema:1,parentSchema:schema50.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1700,7 +1700,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2 <= 0 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema50.properties.share,data:data2};
+const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema50.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1711,7 +1711,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema50.properties.share.type,parentSchema:schema50.properties.share,data:data2};
+const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},schema:schema50.properties.share.type,parentSchema:schema50.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1722,7 +1722,7 @@ errors++;
 }
 let data3 = data.window;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err9 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
+const err9 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1733,7 +1733,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err10 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
+const err10 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1745,7 +1745,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(!pattern0.test(data3)){
-const err11 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
+const err11 = {instancePath:instancePath+"/window",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1757,7 +1757,7 @@ errors++;
 }
 let data4 = data.calls;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema50.properties.calls.type,parentSchema:schema50.properties.calls,data:data4};
+const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},schema:schema50.properties.calls.type,parentSchema:schema50.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1768,7 +1768,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema50.properties.calls,data:data4};
+const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema50.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1780,7 +1780,7 @@ errors++;
 }
 let data5 = data.open;
 if((typeof data5 !== "string") && (!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))))){
-const err14 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data5};
+const err14 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -1791,7 +1791,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 < 0 || isNaN(data5)){
-const err15 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data5};
+const err15 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -1803,7 +1803,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(!pattern0.test(data5)){
-const err16 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data5};
+const err16 = {instancePath:instancePath+"/open",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1815,7 +1815,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema50.type,parentSchema:schema50,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema50.type,parentSchema:schema50,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1833,7 +1833,7 @@ function validate29(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema49.type},message:"must be object,boolean",schema:schema49.type,parentSchema:schema49,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema49.type},schema:schema49.type,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1879,7 +1879,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema49.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema49.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1893,7 +1893,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema49.if,parentSchema:schema49,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema49.if,parentSchema:schema49,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1906,9 +1906,9 @@ validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema54 = {"description":"Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["get_*","search"]},false]};
-const schema55 = {"description":"What is tried again, and how often.","type":"object","additionalProperties":false,"properties":{"attempts":{"description":"Tries in all, the first one included.","type":"integer","minimum":1,"maximum":10,"default":2,"examples":[3]},"backoff":{"description":"Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.","$ref":"#/$defs/duration","default":"100ms","examples":["250ms"]},"tools":{"description":"Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.","$ref":"#/$defs/globList","default":[],"examples":[["get_*","search"]]}},"examples":[{"attempts":3,"tools":["get_*"]}]};
-const schema57 = {"type":"array","items":{"type":"string","minLength":1},"examples":[["read_*","list_directory"]]};
+const schema54 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"}};
+const schema55 = {"type":"object","additionalProperties":false,"properties":{"attempts":{"type":"integer","minimum":1,"maximum":10},"backoff":{"$ref":"#/$defs/duration"},"tools":{"$ref":"#/$defs/globList"}}};
+const schema57 = {"type":"array","items":{"type":"string","minLength":1}};
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1925,7 +1925,7 @@ data.tools = [];
 }
 for(const key0 in data){
 if(!(((key0 === "attempts") || (key0 === "backoff")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema55,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1937,7 +1937,7 @@ errors++;
 }
 let data0 = data.attempts;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema55.properties.attempts.type,parentSchema:schema55.properties.attempts,data:data0};
+const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},schema:schema55.properties.attempts.type,parentSchema:schema55.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1948,7 +1948,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},message:"must be <= 10",schema:10,parentSchema:schema55.properties.attempts,data:data0};
+const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},schema:10,parentSchema:schema55.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1958,7 +1958,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema55.properties.attempts,data:data0};
+const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema55.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1970,7 +1970,7 @@ errors++;
 }
 let data1 = data.backoff;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+const err4 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1981,7 +1981,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+const err5 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1993,7 +1993,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(!pattern0.test(data1)){
-const err6 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+const err6 = {instancePath:instancePath+"/backoff",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2010,7 +2010,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
+const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2021,7 +2021,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2033,7 +2033,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2044,7 +2044,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema55.type,parentSchema:schema55,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema55.type,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2062,7 +2062,7 @@ function validate33(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema54.type},message:"must be object,boolean",schema:schema54.type,parentSchema:schema54,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema54.type},schema:schema54.type,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2108,7 +2108,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema54.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema54.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2122,7 +2122,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema54.if,parentSchema:schema54,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema54.if,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2135,11 +2135,11 @@ validate33.errors = vErrors;
 return errors === 0;
 }
 
-const schema61 = {"description":"What differs for one upstream from `cache`.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"Its lists.","$ref":"#/$defs/cacheTimes","examples":["1h"]},"resources":{"description":"What was read from it; 0 keeps nothing.","$ref":"#/$defs/cacheTimes","examples":["1m"]},"prompts":{"description":"Its prompts; 0 keeps none.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for its tools, by a glob over its own names, without prefix; asked before those of `cache.tools`.","$ref":"#/$defs/cacheTools"}},"examples":[{"tools":{"get_*":"30s","create_issue":{"purges":["get_*"]}}}]};
+const schema61 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"}}};
 const schema62 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
-const schema63 = {"description":"How long answers are kept, and what tells them apart.","type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration","examples":["1m"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}},"examples":[{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]};
-const schema67 = {"description":"What tells answers apart besides the caller and what was asked: `session`, `header:<name>` of the client's request, and `argument:<name>` – with one or more of the latter only these arguments matter. The caller (`principal`) always does.","type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"},"examples":[["session","header:accept-language"],["argument:id"]]};
-const schema68 = {"description":"Words by which these answers can be purged together.","type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"},"examples":[["issues"]]};
+const schema63 = {"type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}}};
+const schema67 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"}};
+const schema68 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"}};
 const pattern27 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
 const pattern28 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
 
@@ -2148,7 +2148,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.ttl === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},message:"must have required property '"+"ttl"+"'",schema:schema63.required,parentSchema:schema63,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},schema:schema63.required,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2159,7 +2159,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema63,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2172,7 +2172,7 @@ errors++;
 if(data.ttl !== undefined){
 let data0 = data.ttl;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2183,7 +2183,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2195,7 +2195,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern0.test(data0)){
-const err4 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+const err4 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2209,7 +2209,7 @@ errors++;
 if(data.staleWhileRevalidate !== undefined){
 let data1 = data.staleWhileRevalidate;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2220,7 +2220,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2232,7 +2232,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(!pattern0.test(data1)){
-const err7 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+const err7 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2246,7 +2246,7 @@ errors++;
 if(data.staleIfError !== undefined){
 let data2 = data.staleIfError;
 if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2257,7 +2257,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2269,7 +2269,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern0.test(data2)){
-const err10 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+const err10 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2284,7 +2284,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema67,data:data3};
+const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2298,7 +2298,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
 if(!pattern27.test(data4)){
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema67.items,data:data4};
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema67.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2309,7 +2309,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema67.items.type,parentSchema:schema67.items,data:data4};
+const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema67.items.type,parentSchema:schema67.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2321,7 +2321,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema67.type,parentSchema:schema67,data:data3};
+const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2335,7 +2335,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema68,data:data5};
+const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema68,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2349,7 +2349,7 @@ for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
 if(!pattern28.test(data6)){
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema68.items,data:data6};
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema68.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2360,7 +2360,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.items.type,parentSchema:schema68.items,data:data6};
+const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema68.items.type,parentSchema:schema68.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2372,7 +2372,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema68.type,parentSchema:schema68,data:data5};
+const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema68.type,parentSchema:schema68,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2384,7 +2384,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema63.type,parentSchema:schema63,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema63.type,parentSchema:schema63,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2402,7 +2402,7 @@ function validate38(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if(((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (!(data && typeof data == "object" && !Array.isArray(data)))){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema62.type},message:"must be string,integer,object",schema:schema62.type,parentSchema:schema62,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema62.type},schema:schema62.type,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2448,7 +2448,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))){
-const err2 = {instancePath,schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data};
+const err2 = {instancePath,schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2459,7 +2459,7 @@ errors++;
 }
 if((typeof data == "number") && (isFinite(data))){
 if(data < 0 || isNaN(data)){
-const err3 = {instancePath,schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data};
+const err3 = {instancePath,schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2471,7 +2471,7 @@ errors++;
 }
 if(typeof data === "string"){
 if(!pattern0.test(data)){
-const err4 = {instancePath,schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data};
+const err4 = {instancePath,schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2486,7 +2486,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema62.if,parentSchema:schema62,data};
+const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema62.if,parentSchema:schema62,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2499,8 +2499,8 @@ validate38.errors = vErrors;
 return errors === 0;
 }
 
-const schema70 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}},"examples":[{"get_*":"30s","create_issue":{"purges":["get_*"]}}]};
-const schema71 = {"description":"Whether a tool's answers are kept, or make others out of date.","type":"object","additionalProperties":false,"properties":{"ttl":{"description":"How long an answer is given without calling the tool. Only for tools that change nothing.","$ref":"#/$defs/duration","examples":["30s"]},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"description":"What its success makes out of date, for every caller: tools by glob, `resource:<glob>`, `prompt:<glob>`, or `tag:<tag>`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["get_issue*","tag:issues"]]}},"examples":[{"ttl":"30s","tags":["issues"]},{"purges":["get_issue*","tag:issues"]}]};
+const schema70 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}}};
+const schema71 = {"type":"object","additionalProperties":false,"properties":{"ttl":{"$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}}}};
 
 function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2508,7 +2508,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags")) || (key0 === "purges"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema71,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2521,7 +2521,7 @@ errors++;
 if(data.ttl !== undefined){
 let data0 = data.ttl;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+const err1 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2532,7 +2532,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+const err2 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2544,7 +2544,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern0.test(data0)){
-const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+const err3 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2558,7 +2558,7 @@ errors++;
 if(data.staleWhileRevalidate !== undefined){
 let data1 = data.staleWhileRevalidate;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+const err4 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2569,7 +2569,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+const err5 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2581,7 +2581,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(!pattern0.test(data1)){
-const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+const err6 = {instancePath:instancePath+"/staleWhileRevalidate",schemaPath:"#/$defs/staleWhileRevalidate/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2595,7 +2595,7 @@ errors++;
 if(data.staleIfError !== undefined){
 let data2 = data.staleIfError;
 if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+const err7 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2606,7 +2606,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+const err8 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2618,7 +2618,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern0.test(data2)){
-const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+const err9 = {instancePath:instancePath+"/staleIfError",schemaPath:"#/$defs/staleIfError/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2633,7 +2633,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema67,data:data3};
+const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2647,7 +2647,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
 if(!pattern27.test(data4)){
-const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},message:"must match pattern \""+"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"+"\"",schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema67.items,data:data4};
+const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema67.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2658,7 +2658,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema67.items.type,parentSchema:schema67.items,data:data4};
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema67.items.type,parentSchema:schema67.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2670,7 +2670,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema67.type,parentSchema:schema67,data:data3};
+const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema67.type,parentSchema:schema67,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2684,7 +2684,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema68,data:data5};
+const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema68,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2698,7 +2698,7 @@ for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
 if(!pattern28.test(data6)){
-const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{1,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema68.items,data:data6};
+const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema68.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2709,7 +2709,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema68.items.type,parentSchema:schema68.items,data:data6};
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema68.items.type,parentSchema:schema68.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2721,7 +2721,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema68.type,parentSchema:schema68,data:data5};
+const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema68.type,parentSchema:schema68,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2735,7 +2735,7 @@ if(data.purges !== undefined){
 let data7 = data.purges;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema71.properties.purges,data:data7};
+const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2749,7 +2749,7 @@ for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema71.properties.purges.items,data:data8};
+const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema71.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2760,7 +2760,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema71.properties.purges.items.type,parentSchema:schema71.properties.purges.items,data:data8};
+const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},schema:schema71.properties.purges.items.type,parentSchema:schema71.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2772,7 +2772,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema71.properties.purges.type,parentSchema:schema71.properties.purges,data:data7};
+const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},schema:schema71.properties.purges.type,parentSchema:schema71.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2784,7 +2784,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema71.type,parentSchema:schema71,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema71.type,parentSchema:schema71,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2805,7 +2805,7 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 let data0 = data[key0];
 if(((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))) && (!(data0 && typeof data0 == "object" && !Array.isArray(data0)))){
-const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema70.additionalProperties.type},message:"must be string,integer,object",schema:schema70.additionalProperties.type,parentSchema:schema70.additionalProperties,data:data0};
+const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema70.additionalProperties.type},schema:schema70.additionalProperties.type,parentSchema:schema70.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2851,7 +2851,7 @@ ifClause0 = "then";
 else {
 const _errs8 = errors;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err2 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+const err2 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2862,7 +2862,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+const err3 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2874,7 +2874,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern0.test(data0)){
-const err4 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+const err4 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2889,7 +2889,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema70.additionalProperties.if,parentSchema:schema70.additionalProperties,data:data0};
+const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema70.additionalProperties.if,parentSchema:schema70.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2901,7 +2901,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema70.type,parentSchema:schema70,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema70.type,parentSchema:schema70,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2921,7 +2921,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema61,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2957,7 +2957,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema61.type,parentSchema:schema61,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema61.type,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2970,9 +2970,9 @@ validate37.errors = vErrors;
 return errors === 0;
 }
 
-const schema82 = {"description":"What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"description":"Timeouts of single tools, by the server's own name for them.","type":"object","additionalProperties":{"$ref":"#/$defs/duration"},"examples":[{"build":"5m"}]}},"examples":[{"allow":["read_*"],"timeout":{"read_all":"5m"}}]};
-const schema85 = {"description":"New names by old name.","type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"},"examples":[{"read_text_file":"read"}]};
-const schema86 = {"description":"Descriptions that replace the server's own, by name.","type":"object","additionalProperties":{"type":"string"},"examples":[{"read_text_file":"Reads one text file of this project."}]};
+const schema82 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"type":"object","additionalProperties":{"$ref":"#/$defs/duration"}}}};
+const schema85 = {"type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"}};
+const schema86 = {"type":"object","additionalProperties":{"type":"string"}};
 const pattern38 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
 
 function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -2981,7 +2981,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema82,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema82,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2999,7 +2999,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3010,7 +3010,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3022,7 +3022,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3040,7 +3040,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3051,7 +3051,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3063,7 +3063,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3080,7 +3080,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(!pattern38.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema85.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema85.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3091,7 +3091,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema85.additionalProperties.type,parentSchema:schema85.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema85.additionalProperties.type,parentSchema:schema85.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3103,7 +3103,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3119,7 +3119,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3131,7 +3131,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema86.type,parentSchema:schema86,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema86.type,parentSchema:schema86,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3147,7 +3147,7 @@ if(data8 && typeof data8 == "object" && !Array.isArray(data8)){
 for(const key3 in data8){
 let data9 = data8[key3];
 if((typeof data9 !== "string") && (!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9))))){
-const err12 = {instancePath:instancePath+"/timeout/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data9};
+const err12 = {instancePath:instancePath+"/timeout/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3158,7 +3158,7 @@ errors++;
 }
 if((typeof data9 == "number") && (isFinite(data9))){
 if(data9 < 0 || isNaN(data9)){
-const err13 = {instancePath:instancePath+"/timeout/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data9};
+const err13 = {instancePath:instancePath+"/timeout/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3170,7 +3170,7 @@ errors++;
 }
 if(typeof data9 === "string"){
 if(!pattern0.test(data9)){
-const err14 = {instancePath:instancePath+"/timeout/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data9};
+const err14 = {instancePath:instancePath+"/timeout/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3183,7 +3183,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.properties.timeout.type,parentSchema:schema82.properties.timeout,data:data8};
+const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},schema:schema82.properties.timeout.type,parentSchema:schema82.properties.timeout,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3195,7 +3195,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema82.type,parentSchema:schema82,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema82.type,parentSchema:schema82,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3208,7 +3208,7 @@ validate49.errors = vErrors;
 return errors === 0;
 }
 
-const schema88 = {"description":"What is visible and under which name and description.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"allow":["read_*"],"deny":["*secret*"]}]};
+const schema88 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}}};
 
 function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3216,7 +3216,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema88,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3234,7 +3234,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3245,7 +3245,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3257,7 +3257,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3275,7 +3275,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3286,7 +3286,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3298,7 +3298,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3315,7 +3315,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(!pattern38.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},message:"must match pattern \""+"^[A-Za-z0-9_./-]{1,128}$"+"\"",schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema85.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema85.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3326,7 +3326,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema85.additionalProperties.type,parentSchema:schema85.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema85.additionalProperties.type,parentSchema:schema85.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3338,7 +3338,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema85.type,parentSchema:schema85,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3354,7 +3354,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3366,7 +3366,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema86.type,parentSchema:schema86,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema86.type,parentSchema:schema86,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3378,7 +3378,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema88.type,parentSchema:schema88,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema88.type,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3391,7 +3391,7 @@ validate51.errors = vErrors;
 return errors === 0;
 }
 
-const schema93 = {"description":"Which resources are visible, by URI, and under which URI and description. Templates are never renamed.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"description":"New URIs by old URI.","type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048},"examples":[{"memo://old":"memo://new"}]},"describe":{"$ref":"#/$defs/describe"}},"examples":[{"deny":["file:///etc/**"]}]};
+const schema93 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048}},"describe":{"$ref":"#/$defs/describe"}}};
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3399,7 +3399,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema93,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema93,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3417,7 +3417,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3428,7 +3428,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3440,7 +3440,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3458,7 +3458,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3469,7 +3469,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3481,7 +3481,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3498,7 +3498,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3508,7 +3508,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data5.length < 1){
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3519,7 +3519,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema93.properties.rename.additionalProperties.type,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema93.properties.rename.additionalProperties.type,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3531,7 +3531,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.properties.rename.type,parentSchema:schema93.properties.rename,data:data4};
+const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},schema:schema93.properties.rename.type,parentSchema:schema93.properties.rename,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3547,7 +3547,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
+const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3559,7 +3559,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema86.type,parentSchema:schema86,data:data6};
+const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema86.type,parentSchema:schema86,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3571,7 +3571,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema93.type,parentSchema:schema93,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema93.type,parentSchema:schema93,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3639,7 +3639,7 @@ if(data.replicas === undefined){
 data.replicas = 1;
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema36.required,parentSchema:schema36,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema36.required,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3649,7 +3649,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.command === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema36.required,parentSchema:schema36,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema36.required,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3660,7 +3660,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(func2.call(schema36.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema36,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3673,7 +3673,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.type.type,parentSchema:schema36.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema36.properties.type.type,parentSchema:schema36.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3683,7 +3683,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},message:"must be equal to constant",schema:"stdio",parentSchema:schema36.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema36.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3697,7 +3697,7 @@ if(data.command !== undefined){
 let data1 = data.command;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.command,data:data1};
+const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema36.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3708,7 +3708,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.command.type,parentSchema:schema36.properties.command,data:data1};
+const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema36.properties.command.type,parentSchema:schema36.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3724,7 +3724,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.args.items.type,parentSchema:schema36.properties.args.items,data:data3};
+const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema36.properties.args.items.type,parentSchema:schema36.properties.args.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3736,7 +3736,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.args.type,parentSchema:schema36.properties.args,data:data2};
+const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema36.properties.args.type,parentSchema:schema36.properties.args,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3750,7 +3750,7 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 !== "string"){
-const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.env.additionalProperties.type,parentSchema:schema36.properties.env.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema36.properties.env.additionalProperties.type,parentSchema:schema36.properties.env.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3762,7 +3762,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.properties.env.type,parentSchema:schema36.properties.env,data:data4};
+const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema36.properties.env.type,parentSchema:schema36.properties.env,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3778,7 +3778,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.inheritEnv.items,data:data7};
+const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema36.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3789,7 +3789,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.inheritEnv.items.type,parentSchema:schema36.properties.inheritEnv.items,data:data7};
+const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema36.properties.inheritEnv.items.type,parentSchema:schema36.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3801,7 +3801,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.inheritEnv.type,parentSchema:schema36.properties.inheritEnv,data:data6};
+const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema36.properties.inheritEnv.type,parentSchema:schema36.properties.inheritEnv,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3813,7 +3813,7 @@ errors++;
 let data8 = data.cwd;
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.cwd,data:data8};
+const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema36.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3824,7 +3824,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.cwd.type,parentSchema:schema36.properties.cwd,data:data8};
+const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},schema:schema36.properties.cwd.type,parentSchema:schema36.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3837,7 +3837,7 @@ if(data.projects !== undefined){
 let data9 = data.projects;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema36.properties.projects,data:data9};
+const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema36.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3851,7 +3851,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema36.properties.projects.items,data:data10};
+const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema36.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3862,7 +3862,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema36.properties.projects.items.type,parentSchema:schema36.properties.projects.items,data:data10};
+const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},schema:schema36.properties.projects.items.type,parentSchema:schema36.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3874,7 +3874,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema36.properties.projects.type,parentSchema:schema36.properties.projects,data:data9};
+const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},schema:schema36.properties.projects.type,parentSchema:schema36.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3893,7 +3893,7 @@ errors = vErrors.length;
 if(data.sandbox !== undefined){
 let data12 = data.sandbox;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "string")){
-const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema36.properties.sandbox.type},message:"must be object,string",schema:schema36.properties.sandbox.type,parentSchema:schema36.properties.sandbox,data:data12};
+const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema36.properties.sandbox.type},schema:schema36.properties.sandbox.type,parentSchema:schema36.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3939,7 +3939,7 @@ if(data12.hide === undefined){
 data12.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data12.type === undefined){
-const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema41.required,parentSchema:schema41,data:data12};
+const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema41.required,parentSchema:schema41,data:data12};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3950,7 +3950,7 @@ errors++;
 }
 for(const key2 in data12){
 if(!((((key2 === "type") || (key2 === "write")) || (key2 === "network")) || (key2 === "hide"))){
-const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema41,data:data12};
+const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema41,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3963,7 +3963,7 @@ errors++;
 if(data12.type !== undefined){
 let data13 = data12.type;
 if(typeof data13 !== "string"){
-const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data13};
+const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3973,7 +3973,7 @@ vErrors.push(err24);
 errors++;
 }
 if("bwrap" !== data13){
-const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema41.properties.type,data:data13};
+const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema41.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3990,7 +3990,7 @@ for(let i3=0; i3<len3; i3++){
 let data15 = data14[i3];
 if(typeof data15 === "string"){
 if(data15.length < 1){
-const err26 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.write.items,data:data15};
+const err26 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.write.items,data:data15};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4001,7 +4001,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data15};
+const err27 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data15};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4013,7 +4013,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data14};
+const err28 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4024,7 +4024,7 @@ errors++;
 }
 let data16 = data12.network;
 if(typeof data16 !== "boolean"){
-const err29 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data16};
+const err29 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data16};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4040,7 +4040,7 @@ for(let i4=0; i4<len4; i4++){
 let data18 = data17[i4];
 if(typeof data18 === "string"){
 if(data18.length < 1){
-const err30 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.hide.items,data:data18};
+const err30 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.hide.items,data:data18};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4051,7 +4051,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data18};
+const err31 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data18};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4063,7 +4063,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data17};
+const err32 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data17};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -4074,7 +4074,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data:data12};
+const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema41.type,parentSchema:schema41,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -4090,7 +4090,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if("bwrap" !== data12){
-const err34 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema36.properties.sandbox.else,data:data12};
+const err34 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema36.properties.sandbox.else,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -4104,7 +4104,7 @@ valid8 = _valid0;
 ifClause0 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema36.properties.sandbox.if,parentSchema:schema36.properties.sandbox,data:data12};
+const err35 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema36.properties.sandbox.if,parentSchema:schema36.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -4116,7 +4116,7 @@ errors++;
 }
 let data19 = data.maxLine;
 if((typeof data19 !== "string") && (!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19))))){
-const err36 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data19};
+const err36 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data19};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -4127,7 +4127,7 @@ errors++;
 }
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 < 0 || isNaN(data19)){
-const err37 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data19};
+const err37 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data19};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -4139,7 +4139,7 @@ errors++;
 }
 if(typeof data19 === "string"){
 if(!pattern9.test(data19)){
-const err38 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data19};
+const err38 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data19};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -4153,7 +4153,7 @@ if(data.prefix !== undefined){
 let data20 = data.prefix;
 if(typeof data20 === "string"){
 if(!pattern16.test(data20)){
-const err39 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data20};
+const err39 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data20};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -4164,7 +4164,7 @@ errors++;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data20};
+const err40 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data20};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -4176,7 +4176,7 @@ errors++;
 }
 let data21 = data.enabled;
 if(typeof data21 !== "boolean"){
-const err41 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data21};
+const err41 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data21};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -4187,7 +4187,7 @@ errors++;
 }
 let data22 = data.startupTimeout;
 if((typeof data22 !== "string") && (!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22))))){
-const err42 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data22};
+const err42 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data22};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -4198,7 +4198,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 < 0 || isNaN(data22)){
-const err43 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data22};
+const err43 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data22};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -4210,7 +4210,7 @@ errors++;
 }
 if(typeof data22 === "string"){
 if(!pattern0.test(data22)){
-const err44 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data22};
+const err44 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data22};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -4222,7 +4222,7 @@ errors++;
 }
 let data23 = data.timeout;
 if((typeof data23 !== "string") && (!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23))))){
-const err45 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data23};
+const err45 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data23};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -4233,7 +4233,7 @@ errors++;
 }
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 < 0 || isNaN(data23)){
-const err46 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data23};
+const err46 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data23};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -4245,7 +4245,7 @@ errors++;
 }
 if(typeof data23 === "string"){
 if(!pattern0.test(data23)){
-const err47 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data23};
+const err47 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data23};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -4269,7 +4269,7 @@ errors = vErrors.length;
 }
 let data27 = data.onFailure;
 if(typeof data27 !== "string"){
-const err48 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data27};
+const err48 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema58.type,parentSchema:schema58,data:data27};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -4279,7 +4279,7 @@ vErrors.push(err48);
 errors++;
 }
 if(!(((data27 === "omit") || (data27 === "keep")) || (data27 === "fail"))){
-const err49 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data27};
+const err49 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},schema:schema58.enum,parentSchema:schema58,data:data27};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -4290,7 +4290,7 @@ errors++;
 }
 let data28 = data.era;
 if(typeof data28 !== "string"){
-const err50 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:data28};
+const err50 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema59.type,parentSchema:schema59,data:data28};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -4300,7 +4300,7 @@ vErrors.push(err50);
 errors++;
 }
 if(!(((data28 === "auto") || (data28 === "legacy")) || (data28 === "modern"))){
-const err51 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},message:"must be equal to one of the allowed values",schema:schema59.enum,parentSchema:schema59,data:data28};
+const err51 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},schema:schema59.enum,parentSchema:schema59,data:data28};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -4311,7 +4311,7 @@ errors++;
 }
 let data29 = data.isolation;
 if(typeof data29 !== "string"){
-const err52 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data29};
+const err52 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema60.type,parentSchema:schema60,data:data29};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -4321,7 +4321,7 @@ vErrors.push(err52);
 errors++;
 }
 if(!(((data29 === "shared") || (data29 === "session")) || (data29 === "principal"))){
-const err53 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},message:"must be equal to one of the allowed values",schema:schema60.enum,parentSchema:schema60,data:data29};
+const err53 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},schema:schema60.enum,parentSchema:schema60,data:data29};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -4333,7 +4333,7 @@ errors++;
 if(data.cache !== undefined){
 let data30 = data.cache;
 if((!(data30 && typeof data30 == "object" && !Array.isArray(data30))) && (typeof data30 !== "boolean")){
-const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema36.properties.cache.type},message:"must be object,boolean",schema:schema36.properties.cache.type,parentSchema:schema36.properties.cache,data:data30};
+const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema36.properties.cache.type},schema:schema36.properties.cache.type,parentSchema:schema36.properties.cache,data:data30};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -4379,7 +4379,7 @@ ifClause1 = "then";
 else {
 const _errs81 = errors;
 if(false !== data30){
-const err56 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema36.properties.cache.else,data:data30};
+const err56 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema36.properties.cache.else,data:data30};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -4393,7 +4393,7 @@ valid23 = _valid1;
 ifClause1 = "else";
 }
 if(!valid23){
-const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema36.properties.cache.if,parentSchema:schema36.properties.cache,data:data30};
+const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema36.properties.cache.if,parentSchema:schema36.properties.cache,data:data30};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4405,7 +4405,7 @@ errors++;
 }
 let data31 = data.start;
 if(typeof data31 !== "string"){
-const err58 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data31};
+const err58 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema78.type,parentSchema:schema78,data:data31};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4415,7 +4415,7 @@ vErrors.push(err58);
 errors++;
 }
 if(!(((data31 === "auto") || (data31 === "lazy")) || (data31 === "eager"))){
-const err59 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},message:"must be equal to one of the allowed values",schema:schema78.enum,parentSchema:schema78,data:data31};
+const err59 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},schema:schema78.enum,parentSchema:schema78,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4427,7 +4427,7 @@ errors++;
 if(data.idle !== undefined){
 let data32 = data.idle;
 if((typeof data32 !== "string") && (!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32))))){
-const err60 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data32};
+const err60 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data32};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -4438,7 +4438,7 @@ errors++;
 }
 if((typeof data32 == "number") && (isFinite(data32))){
 if(data32 < 0 || isNaN(data32)){
-const err61 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data32};
+const err61 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data32};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -4450,7 +4450,7 @@ errors++;
 }
 if(typeof data32 === "string"){
 if(!pattern0.test(data32)){
-const err62 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data32};
+const err62 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data32};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -4464,7 +4464,7 @@ errors++;
 if(data.maxLifetime !== undefined){
 let data33 = data.maxLifetime;
 if((typeof data33 !== "string") && (!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33))))){
-const err63 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data33};
+const err63 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data33};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -4475,7 +4475,7 @@ errors++;
 }
 if((typeof data33 == "number") && (isFinite(data33))){
 if(data33 < 0 || isNaN(data33)){
-const err64 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data33};
+const err64 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data33};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -4487,7 +4487,7 @@ errors++;
 }
 if(typeof data33 === "string"){
 if(!pattern0.test(data33)){
-const err65 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data33};
+const err65 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data33};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -4512,7 +4512,7 @@ data34.perPrincipal = 16;
 }
 for(const key3 in data34){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err66 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data:data34};
+const err66 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema81,data:data34};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -4524,7 +4524,7 @@ errors++;
 }
 let data35 = data34.min;
 if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
-const err67 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data35};
+const err67 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -4535,7 +4535,7 @@ errors++;
 }
 if((typeof data35 == "number") && (isFinite(data35))){
 if(data35 > 64 || isNaN(data35)){
-const err68 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema81.properties.min,data:data35};
+const err68 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema81.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -4545,7 +4545,7 @@ vErrors.push(err68);
 errors++;
 }
 if(data35 < 0 || isNaN(data35)){
-const err69 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema81.properties.min,data:data35};
+const err69 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema81.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4557,7 +4557,7 @@ errors++;
 }
 let data36 = data34.max;
 if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-const err70 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data36};
+const err70 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4568,7 +4568,7 @@ errors++;
 }
 if((typeof data36 == "number") && (isFinite(data36))){
 if(data36 > 1024 || isNaN(data36)){
-const err71 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.max,data:data36};
+const err71 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -4578,7 +4578,7 @@ vErrors.push(err71);
 errors++;
 }
 if(data36 < 1 || isNaN(data36)){
-const err72 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.max,data:data36};
+const err72 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -4590,7 +4590,7 @@ errors++;
 }
 let data37 = data34.perPrincipal;
 if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
-const err73 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data37};
+const err73 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -4601,7 +4601,7 @@ errors++;
 }
 if((typeof data37 == "number") && (isFinite(data37))){
 if(data37 > 1024 || isNaN(data37)){
-const err74 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.perPrincipal,data:data37};
+const err74 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -4611,7 +4611,7 @@ vErrors.push(err74);
 errors++;
 }
 if(data37 < 1 || isNaN(data37)){
-const err75 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.perPrincipal,data:data37};
+const err75 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4623,7 +4623,7 @@ errors++;
 }
 }
 else {
-const err76 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data:data34};
+const err76 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema81.type,parentSchema:schema81,data:data34};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4635,7 +4635,7 @@ errors++;
 }
 let data38 = data.replicas;
 if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
-const err77 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema36.properties.replicas.type,parentSchema:schema36.properties.replicas,data:data38};
+const err77 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},schema:schema36.properties.replicas.type,parentSchema:schema36.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4646,7 +4646,7 @@ errors++;
 }
 if((typeof data38 == "number") && (isFinite(data38))){
 if(data38 > 64 || isNaN(data38)){
-const err78 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema36.properties.replicas,data:data38};
+const err78 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema36.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4656,7 +4656,7 @@ vErrors.push(err78);
 errors++;
 }
 if(data38 < 1 || isNaN(data38)){
-const err79 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema36.properties.replicas,data:data38};
+const err79 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema36.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -4686,7 +4686,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err80 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema36.type,parentSchema:schema36,data};
+const err80 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema36.type,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -4699,7 +4699,7 @@ validate24.errors = vErrors;
 return errors === 0;
 }
 
-const schema97 = {"description":"A remote server reached over Streamable HTTP, or over HTTP+SSE where it has nothing newer.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string","examples":["http"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/mcp"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest reply accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"http","url":"https://mcp.example.com/mcp","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema97 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 const pattern41 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
 const pattern43 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
 
@@ -4744,7 +4744,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema97.required,parentSchema:schema97,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema97.required,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4754,7 +4754,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema97.required,parentSchema:schema97,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema97.required,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4765,7 +4765,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(func2.call(schema97.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema97,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4778,7 +4778,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.type.type,parentSchema:schema97.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema97.properties.type.type,parentSchema:schema97.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4788,7 +4788,7 @@ vErrors.push(err3);
 errors++;
 }
 if("http" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},message:"must be equal to constant",schema:"http",parentSchema:schema97.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema97.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4802,7 +4802,7 @@ if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
 if(!pattern41.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema97.properties.url,data:data1};
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema97.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4813,7 +4813,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.url.type,parentSchema:schema97.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema97.properties.url.type,parentSchema:schema97.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4829,7 +4829,7 @@ for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
 if(!pattern5.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4840,7 +4840,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4851,7 +4851,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema97.properties.headers.propertyNames,parentSchema:schema97.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema97.properties.headers.propertyNames,parentSchema:schema97.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4865,7 +4865,7 @@ for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
 if(!pattern43.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema97.properties.headers.additionalProperties,data:data3};
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema97.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4876,7 +4876,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema97.properties.headers.additionalProperties.type,parentSchema:schema97.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema97.properties.headers.additionalProperties.type,parentSchema:schema97.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4888,7 +4888,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.properties.headers.type,parentSchema:schema97.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema97.properties.headers.type,parentSchema:schema97.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4901,7 +4901,7 @@ if(data.forwardHeaders !== undefined){
 let data4 = data.forwardHeaders;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema97.properties.forwardHeaders,data:data4};
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema97.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4915,7 +4915,7 @@ for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 if(typeof data5 === "string"){
 if(!pattern5.test(data5)){
-const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
+const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -4926,7 +4926,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data5};
+const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4938,7 +4938,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema97.properties.forwardHeaders.type,parentSchema:schema97.properties.forwardHeaders,data:data4};
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema97.properties.forwardHeaders.type,parentSchema:schema97.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4950,7 +4950,7 @@ errors++;
 }
 let data6 = data.maxReply;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data6};
+const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4961,7 +4961,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data6};
+const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -4973,7 +4973,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(!pattern9.test(data6)){
-const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -4987,7 +4987,7 @@ if(data.prefix !== undefined){
 let data7 = data.prefix;
 if(typeof data7 === "string"){
 if(!pattern16.test(data7)){
-const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data7};
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -4998,7 +4998,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data7};
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5010,7 +5010,7 @@ errors++;
 }
 let data8 = data.enabled;
 if(typeof data8 !== "boolean"){
-const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data8};
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5021,7 +5021,7 @@ errors++;
 }
 let data9 = data.startupTimeout;
 if((typeof data9 !== "string") && (!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9))))){
-const err23 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data9};
+const err23 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -5032,7 +5032,7 @@ errors++;
 }
 if((typeof data9 == "number") && (isFinite(data9))){
 if(data9 < 0 || isNaN(data9)){
-const err24 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data9};
+const err24 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -5044,7 +5044,7 @@ errors++;
 }
 if(typeof data9 === "string"){
 if(!pattern0.test(data9)){
-const err25 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data9};
+const err25 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -5056,7 +5056,7 @@ errors++;
 }
 let data10 = data.timeout;
 if((typeof data10 !== "string") && (!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10))))){
-const err26 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data10};
+const err26 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5067,7 +5067,7 @@ errors++;
 }
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 < 0 || isNaN(data10)){
-const err27 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data10};
+const err27 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -5079,7 +5079,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(!pattern0.test(data10)){
-const err28 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data10};
+const err28 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -5103,7 +5103,7 @@ errors = vErrors.length;
 }
 let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema58.type,parentSchema:schema58,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5113,7 +5113,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
-const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data14};
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},schema:schema58.enum,parentSchema:schema58,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5124,7 +5124,7 @@ errors++;
 }
 let data15 = data.era;
 if(typeof data15 !== "string"){
-const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:data15};
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema59.type,parentSchema:schema59,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5134,7 +5134,7 @@ vErrors.push(err31);
 errors++;
 }
 if(!(((data15 === "auto") || (data15 === "legacy")) || (data15 === "modern"))){
-const err32 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},message:"must be equal to one of the allowed values",schema:schema59.enum,parentSchema:schema59,data:data15};
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},schema:schema59.enum,parentSchema:schema59,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -5145,7 +5145,7 @@ errors++;
 }
 let data16 = data.isolation;
 if(typeof data16 !== "string"){
-const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data16};
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema60.type,parentSchema:schema60,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5155,7 +5155,7 @@ vErrors.push(err33);
 errors++;
 }
 if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
-const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},message:"must be equal to one of the allowed values",schema:schema60.enum,parentSchema:schema60,data:data16};
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},schema:schema60.enum,parentSchema:schema60,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5167,7 +5167,7 @@ errors++;
 if(data.cache !== undefined){
 let data17 = data.cache;
 if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
-const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema97.properties.cache.type},message:"must be object,boolean",schema:schema97.properties.cache.type,parentSchema:schema97.properties.cache,data:data17};
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema97.properties.cache.type},schema:schema97.properties.cache.type,parentSchema:schema97.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -5213,7 +5213,7 @@ ifClause0 = "then";
 else {
 const _errs52 = errors;
 if(false !== data17){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema97.properties.cache.else,data:data17};
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema97.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -5227,7 +5227,7 @@ valid15 = _valid0;
 ifClause0 = "else";
 }
 if(!valid15){
-const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema97.properties.cache.if,parentSchema:schema97.properties.cache,data:data17};
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema97.properties.cache.if,parentSchema:schema97.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -5239,7 +5239,7 @@ errors++;
 }
 let data18 = data.start;
 if(typeof data18 !== "string"){
-const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data18};
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema78.type,parentSchema:schema78,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -5249,7 +5249,7 @@ vErrors.push(err39);
 errors++;
 }
 if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
-const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},message:"must be equal to one of the allowed values",schema:schema78.enum,parentSchema:schema78,data:data18};
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},schema:schema78.enum,parentSchema:schema78,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -5261,7 +5261,7 @@ errors++;
 if(data.idle !== undefined){
 let data19 = data.idle;
 if((typeof data19 !== "string") && (!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19))))){
-const err41 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data19};
+const err41 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -5272,7 +5272,7 @@ errors++;
 }
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 < 0 || isNaN(data19)){
-const err42 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data19};
+const err42 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -5284,7 +5284,7 @@ errors++;
 }
 if(typeof data19 === "string"){
 if(!pattern0.test(data19)){
-const err43 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data19};
+const err43 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -5309,7 +5309,7 @@ data20.perPrincipal = 16;
 }
 for(const key3 in data20){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data:data20};
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema81,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -5321,7 +5321,7 @@ errors++;
 }
 let data21 = data20.min;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data21};
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -5332,7 +5332,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 64 || isNaN(data21)){
-const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema81.properties.min,data:data21};
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema81.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -5342,7 +5342,7 @@ vErrors.push(err46);
 errors++;
 }
 if(data21 < 0 || isNaN(data21)){
-const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema81.properties.min,data:data21};
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema81.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -5354,7 +5354,7 @@ errors++;
 }
 let data22 = data20.max;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data22};
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -5365,7 +5365,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 1024 || isNaN(data22)){
-const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.max,data:data22};
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -5375,7 +5375,7 @@ vErrors.push(err49);
 errors++;
 }
 if(data22 < 1 || isNaN(data22)){
-const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.max,data:data22};
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -5387,7 +5387,7 @@ errors++;
 }
 let data23 = data20.perPrincipal;
 if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -5398,7 +5398,7 @@ errors++;
 }
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 > 1024 || isNaN(data23)){
-const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -5408,7 +5408,7 @@ vErrors.push(err52);
 errors++;
 }
 if(data23 < 1 || isNaN(data23)){
-const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -5420,7 +5420,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data:data20};
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema81.type,parentSchema:schema81,data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -5433,7 +5433,7 @@ errors++;
 if(data.maxLifetime !== undefined){
 let data24 = data.maxLifetime;
 if((typeof data24 !== "string") && (!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24))))){
-const err55 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data24};
+const err55 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -5444,7 +5444,7 @@ errors++;
 }
 if((typeof data24 == "number") && (isFinite(data24))){
 if(data24 < 0 || isNaN(data24)){
-const err56 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data24};
+const err56 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -5456,7 +5456,7 @@ errors++;
 }
 if(typeof data24 === "string"){
 if(!pattern0.test(data24)){
-const err57 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data24};
+const err57 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -5487,7 +5487,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema97.type,parentSchema:schema97,data};
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema97.type,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -5500,7 +5500,7 @@ validate55.errors = vErrors;
 return errors === 0;
 }
 
-const schema112 = {"description":"A remote server reached over HTTP+SSE of protocol version 2024-11-05.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string","examples":["sse"]},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL","examples":["https://mcp.example.com/sse"]},"headers":{"description":"Headers sent with every request, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"forwardHeaders":{"description":"Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.","type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"},"examples":[["X-Tenant"]]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"description":"HTTP+SSE is older than the modern era.","const":"legacy","type":"string","default":"legacy","examples":["legacy"]},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"sse","url":"https://mcp.example.com/sse","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema112 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string"},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"const":"legacy","type":"string"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 
 function validate63(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -5543,7 +5543,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema112.required,parentSchema:schema112,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema112.required,parentSchema:schema112,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5553,7 +5553,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema112.required,parentSchema:schema112,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema112.required,parentSchema:schema112,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5564,7 +5564,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(func2.call(schema112.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema112,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema112,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5577,7 +5577,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.type.type,parentSchema:schema112.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema112.properties.type.type,parentSchema:schema112.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5587,7 +5587,7 @@ vErrors.push(err3);
 errors++;
 }
 if("sse" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},message:"must be equal to constant",schema:"sse",parentSchema:schema112.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},schema:"sse",parentSchema:schema112.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5601,7 +5601,7 @@ if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
 if(!pattern41.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^https?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema112.properties.url,data:data1};
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema112.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5612,7 +5612,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.url.type,parentSchema:schema112.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema112.properties.url.type,parentSchema:schema112.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5628,7 +5628,7 @@ for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
 if(!pattern5.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5639,7 +5639,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5650,7 +5650,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema112.properties.headers.propertyNames,parentSchema:schema112.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema112.properties.headers.propertyNames,parentSchema:schema112.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5664,7 +5664,7 @@ for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
 if(!pattern43.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema112.properties.headers.additionalProperties,data:data3};
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema112.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5675,7 +5675,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.headers.additionalProperties.type,parentSchema:schema112.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema112.properties.headers.additionalProperties.type,parentSchema:schema112.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5687,7 +5687,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.properties.headers.type,parentSchema:schema112.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema112.properties.headers.type,parentSchema:schema112.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5700,7 +5700,7 @@ if(data.forwardHeaders !== undefined){
 let data4 = data.forwardHeaders;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema112.properties.forwardHeaders,data:data4};
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema112.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5714,7 +5714,7 @@ for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 if(typeof data5 === "string"){
 if(!pattern5.test(data5)){
-const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
+const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5725,7 +5725,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data5};
+const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5737,7 +5737,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema112.properties.forwardHeaders.type,parentSchema:schema112.properties.forwardHeaders,data:data4};
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema112.properties.forwardHeaders.type,parentSchema:schema112.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5749,7 +5749,7 @@ errors++;
 }
 let data6 = data.maxReply;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data6};
+const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5760,7 +5760,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data6};
+const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5772,7 +5772,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(!pattern9.test(data6)){
-const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5786,7 +5786,7 @@ if(data.prefix !== undefined){
 let data7 = data.prefix;
 if(typeof data7 === "string"){
 if(!pattern16.test(data7)){
-const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data7};
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5797,7 +5797,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data7};
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5809,7 +5809,7 @@ errors++;
 }
 let data8 = data.enabled;
 if(typeof data8 !== "boolean"){
-const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data8};
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5820,7 +5820,7 @@ errors++;
 }
 let data9 = data.startupTimeout;
 if((typeof data9 !== "string") && (!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9))))){
-const err23 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data9};
+const err23 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -5831,7 +5831,7 @@ errors++;
 }
 if((typeof data9 == "number") && (isFinite(data9))){
 if(data9 < 0 || isNaN(data9)){
-const err24 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data9};
+const err24 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -5843,7 +5843,7 @@ errors++;
 }
 if(typeof data9 === "string"){
 if(!pattern0.test(data9)){
-const err25 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data9};
+const err25 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -5855,7 +5855,7 @@ errors++;
 }
 let data10 = data.timeout;
 if((typeof data10 !== "string") && (!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10))))){
-const err26 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data10};
+const err26 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5866,7 +5866,7 @@ errors++;
 }
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 < 0 || isNaN(data10)){
-const err27 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data10};
+const err27 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -5878,7 +5878,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(!pattern0.test(data10)){
-const err28 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data10};
+const err28 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -5902,7 +5902,7 @@ errors = vErrors.length;
 }
 let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema58.type,parentSchema:schema58,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5912,7 +5912,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
-const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data14};
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},schema:schema58.enum,parentSchema:schema58,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5923,7 +5923,7 @@ errors++;
 }
 let data15 = data.era;
 if(typeof data15 !== "string"){
-const err31 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema112.properties.era.type,parentSchema:schema112.properties.era,data:data15};
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},schema:schema112.properties.era.type,parentSchema:schema112.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5933,7 +5933,7 @@ vErrors.push(err31);
 errors++;
 }
 if("legacy" !== data15){
-const err32 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},message:"must be equal to constant",schema:"legacy",parentSchema:schema112.properties.era,data:data15};
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},schema:"legacy",parentSchema:schema112.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -5944,7 +5944,7 @@ errors++;
 }
 let data16 = data.isolation;
 if(typeof data16 !== "string"){
-const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data16};
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema60.type,parentSchema:schema60,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5954,7 +5954,7 @@ vErrors.push(err33);
 errors++;
 }
 if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
-const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},message:"must be equal to one of the allowed values",schema:schema60.enum,parentSchema:schema60,data:data16};
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},schema:schema60.enum,parentSchema:schema60,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5966,7 +5966,7 @@ errors++;
 if(data.cache !== undefined){
 let data17 = data.cache;
 if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
-const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema112.properties.cache.type},message:"must be object,boolean",schema:schema112.properties.cache.type,parentSchema:schema112.properties.cache,data:data17};
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema112.properties.cache.type},schema:schema112.properties.cache.type,parentSchema:schema112.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6012,7 +6012,7 @@ ifClause0 = "then";
 else {
 const _errs51 = errors;
 if(false !== data17){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema112.properties.cache.else,data:data17};
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema112.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -6026,7 +6026,7 @@ valid14 = _valid0;
 ifClause0 = "else";
 }
 if(!valid14){
-const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema112.properties.cache.if,parentSchema:schema112.properties.cache,data:data17};
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema112.properties.cache.if,parentSchema:schema112.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -6038,7 +6038,7 @@ errors++;
 }
 let data18 = data.start;
 if(typeof data18 !== "string"){
-const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data18};
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema78.type,parentSchema:schema78,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -6048,7 +6048,7 @@ vErrors.push(err39);
 errors++;
 }
 if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
-const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},message:"must be equal to one of the allowed values",schema:schema78.enum,parentSchema:schema78,data:data18};
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},schema:schema78.enum,parentSchema:schema78,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -6060,7 +6060,7 @@ errors++;
 if(data.idle !== undefined){
 let data19 = data.idle;
 if((typeof data19 !== "string") && (!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19))))){
-const err41 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data19};
+const err41 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -6071,7 +6071,7 @@ errors++;
 }
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 < 0 || isNaN(data19)){
-const err42 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data19};
+const err42 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -6083,7 +6083,7 @@ errors++;
 }
 if(typeof data19 === "string"){
 if(!pattern0.test(data19)){
-const err43 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data19};
+const err43 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -6108,7 +6108,7 @@ data20.perPrincipal = 16;
 }
 for(const key3 in data20){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data:data20};
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema81,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -6120,7 +6120,7 @@ errors++;
 }
 let data21 = data20.min;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data21};
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -6131,7 +6131,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 64 || isNaN(data21)){
-const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema81.properties.min,data:data21};
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema81.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -6141,7 +6141,7 @@ vErrors.push(err46);
 errors++;
 }
 if(data21 < 0 || isNaN(data21)){
-const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema81.properties.min,data:data21};
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema81.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -6153,7 +6153,7 @@ errors++;
 }
 let data22 = data20.max;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data22};
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -6164,7 +6164,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 1024 || isNaN(data22)){
-const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.max,data:data22};
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -6174,7 +6174,7 @@ vErrors.push(err49);
 errors++;
 }
 if(data22 < 1 || isNaN(data22)){
-const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.max,data:data22};
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -6186,7 +6186,7 @@ errors++;
 }
 let data23 = data20.perPrincipal;
 if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -6197,7 +6197,7 @@ errors++;
 }
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 > 1024 || isNaN(data23)){
-const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -6207,7 +6207,7 @@ vErrors.push(err52);
 errors++;
 }
 if(data23 < 1 || isNaN(data23)){
-const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -6219,7 +6219,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data:data20};
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema81.type,parentSchema:schema81,data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -6232,7 +6232,7 @@ errors++;
 if(data.maxLifetime !== undefined){
 let data24 = data.maxLifetime;
 if((typeof data24 !== "string") && (!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24))))){
-const err55 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data24};
+const err55 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -6243,7 +6243,7 @@ errors++;
 }
 if((typeof data24 == "number") && (isFinite(data24))){
 if(data24 < 0 || isNaN(data24)){
-const err56 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data24};
+const err56 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -6255,7 +6255,7 @@ errors++;
 }
 if(typeof data24 === "string"){
 if(!pattern0.test(data24)){
-const err57 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data24};
+const err57 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -6286,7 +6286,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema112.type,parentSchema:schema112,data};
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema112.type,parentSchema:schema112,data};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -6299,7 +6299,7 @@ validate63.errors = vErrors;
 return errors === 0;
 }
 
-const schema126 = {"description":"A remote server reached over WebSocket.","type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string","examples":["ws"]},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL","examples":["wss://mcp.example.com/ws"]},"headers":{"description":"Headers sent when it connects, such as credentials.","type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true},"default":{},"examples":[{"Authorization":"Bearer ${WEB_TOKEN}"}]},"maxReply":{"description":"Largest message accepted from it.","$ref":"#/$defs/size","default":"16MiB","examples":["64MiB"]},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled","default":true},"startupTimeout":{"$ref":"#/$defs/startupTimeout","default":"30s"},"timeout":{"$ref":"#/$defs/timeout","default":"60s"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig","default":{}},"breaker":{"$ref":"#/$defs/breaker","default":{}},"retry":{"$ref":"#/$defs/retry","default":{}},"onFailure":{"$ref":"#/$defs/onFailure","default":"omit"},"era":{"$ref":"#/$defs/era","default":"auto"},"isolation":{"$ref":"#/$defs/isolation","default":"shared"},"cache":{"description":"What of its answers is kept, where that differs from `cache`; `false` keeps nothing.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":{"get_*":"30s"}},false]},"start":{"$ref":"#/$defs/start","default":"auto"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"type":"ws","url":"wss://mcp.example.com/ws","headers":{"Authorization":"Bearer ${WEB_TOKEN}"}}]};
+const schema126 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 const pattern61 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
 
 function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -6343,7 +6343,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema126.required,parentSchema:schema126,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema126.required,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6353,7 +6353,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema126.required,parentSchema:schema126,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema126.required,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6364,7 +6364,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(func2.call(schema126.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema126,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6377,7 +6377,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.type.type,parentSchema:schema126.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema126.properties.type.type,parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6387,7 +6387,7 @@ vErrors.push(err3);
 errors++;
 }
 if("ws" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},message:"must be equal to constant",schema:"ws",parentSchema:schema126.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},schema:"ws",parentSchema:schema126.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6401,7 +6401,7 @@ if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
 if(!pattern61.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},message:"must match pattern \""+"^wss?://[^\\s/?#]+[^\\s#]*$"+"\"",schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema126.properties.url,data:data1};
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema126.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6412,7 +6412,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.url.type,parentSchema:schema126.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema126.properties.url.type,parentSchema:schema126.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6428,7 +6428,7 @@ for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
 if(!pattern5.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6439,7 +6439,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6450,7 +6450,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema126.properties.headers.propertyNames,parentSchema:schema126.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema126.properties.headers.propertyNames,parentSchema:schema126.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6464,7 +6464,7 @@ for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
 if(!pattern43.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},message:"must match pattern \""+"^[^\\u0000\\r\\n]*$"+"\"",schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema126.properties.headers.additionalProperties,data:data3};
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema126.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6475,7 +6475,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema126.properties.headers.additionalProperties.type,parentSchema:schema126.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema126.properties.headers.additionalProperties.type,parentSchema:schema126.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6487,7 +6487,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.properties.headers.type,parentSchema:schema126.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema126.properties.headers.type,parentSchema:schema126.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6498,7 +6498,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6509,7 +6509,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6521,7 +6521,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern9.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data4};
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6535,7 +6535,7 @@ if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
 if(!pattern16.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data5};
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6546,7 +6546,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6558,7 +6558,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6569,7 +6569,7 @@ errors++;
 }
 let data7 = data.startupTimeout;
 if((typeof data7 !== "string") && (!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))))){
-const err19 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data7};
+const err19 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6580,7 +6580,7 @@ errors++;
 }
 if((typeof data7 == "number") && (isFinite(data7))){
 if(data7 < 0 || isNaN(data7)){
-const err20 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data7};
+const err20 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6592,7 +6592,7 @@ errors++;
 }
 if(typeof data7 === "string"){
 if(!pattern0.test(data7)){
-const err21 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data7};
+const err21 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6604,7 +6604,7 @@ errors++;
 }
 let data8 = data.timeout;
 if((typeof data8 !== "string") && (!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8))))){
-const err22 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data8};
+const err22 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6615,7 +6615,7 @@ errors++;
 }
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 < 0 || isNaN(data8)){
-const err23 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data8};
+const err23 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -6627,7 +6627,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(!pattern0.test(data8)){
-const err24 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data8};
+const err24 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -6651,7 +6651,7 @@ errors = vErrors.length;
 }
 let data12 = data.onFailure;
 if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema58.type,parentSchema:schema58,data:data12};
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema58.type,parentSchema:schema58,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6661,7 +6661,7 @@ vErrors.push(err25);
 errors++;
 }
 if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},message:"must be equal to one of the allowed values",schema:schema58.enum,parentSchema:schema58,data:data12};
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},schema:schema58.enum,parentSchema:schema58,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6672,7 +6672,7 @@ errors++;
 }
 let data13 = data.era;
 if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema59.type,parentSchema:schema59,data:data13};
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema59.type,parentSchema:schema59,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6682,7 +6682,7 @@ vErrors.push(err27);
 errors++;
 }
 if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},message:"must be equal to one of the allowed values",schema:schema59.enum,parentSchema:schema59,data:data13};
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},schema:schema59.enum,parentSchema:schema59,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6693,7 +6693,7 @@ errors++;
 }
 let data14 = data.isolation;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema60.type,parentSchema:schema60,data:data14};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema60.type,parentSchema:schema60,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6703,7 +6703,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},message:"must be equal to one of the allowed values",schema:schema60.enum,parentSchema:schema60,data:data14};
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},schema:schema60.enum,parentSchema:schema60,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6715,7 +6715,7 @@ errors++;
 if(data.cache !== undefined){
 let data15 = data.cache;
 if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema126.properties.cache.type},message:"must be object,boolean",schema:schema126.properties.cache.type,parentSchema:schema126.properties.cache,data:data15};
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema126.properties.cache.type},schema:schema126.properties.cache.type,parentSchema:schema126.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6761,7 +6761,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema126.properties.cache.else,data:data15};
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema126.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6775,7 +6775,7 @@ valid12 = _valid0;
 ifClause0 = "else";
 }
 if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema126.properties.cache.if,parentSchema:schema126.properties.cache,data:data15};
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema126.properties.cache.if,parentSchema:schema126.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6787,7 +6787,7 @@ errors++;
 }
 let data16 = data.start;
 if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema78.type,parentSchema:schema78,data:data16};
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema78.type,parentSchema:schema78,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6797,7 +6797,7 @@ vErrors.push(err35);
 errors++;
 }
 if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},message:"must be equal to one of the allowed values",schema:schema78.enum,parentSchema:schema78,data:data16};
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},schema:schema78.enum,parentSchema:schema78,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -6809,7 +6809,7 @@ errors++;
 if(data.idle !== undefined){
 let data17 = data.idle;
 if((typeof data17 !== "string") && (!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17))))){
-const err37 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data17};
+const err37 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -6820,7 +6820,7 @@ errors++;
 }
 if((typeof data17 == "number") && (isFinite(data17))){
 if(data17 < 0 || isNaN(data17)){
-const err38 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data17};
+const err38 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -6832,7 +6832,7 @@ errors++;
 }
 if(typeof data17 === "string"){
 if(!pattern0.test(data17)){
-const err39 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data17};
+const err39 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data17};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -6857,7 +6857,7 @@ data18.perPrincipal = 16;
 }
 for(const key3 in data18){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err40 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema81,data:data18};
+const err40 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema81,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -6869,7 +6869,7 @@ errors++;
 }
 let data19 = data18.min;
 if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
-const err41 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data19};
+const err41 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -6880,7 +6880,7 @@ errors++;
 }
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 > 64 || isNaN(data19)){
-const err42 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema81.properties.min,data:data19};
+const err42 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema81.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -6890,7 +6890,7 @@ vErrors.push(err42);
 errors++;
 }
 if(data19 < 0 || isNaN(data19)){
-const err43 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema81.properties.min,data:data19};
+const err43 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema81.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -6902,7 +6902,7 @@ errors++;
 }
 let data20 = data18.max;
 if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
-const err44 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data20};
+const err44 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -6913,7 +6913,7 @@ errors++;
 }
 if((typeof data20 == "number") && (isFinite(data20))){
 if(data20 > 1024 || isNaN(data20)){
-const err45 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.max,data:data20};
+const err45 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -6923,7 +6923,7 @@ vErrors.push(err45);
 errors++;
 }
 if(data20 < 1 || isNaN(data20)){
-const err46 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.max,data:data20};
+const err46 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -6935,7 +6935,7 @@ errors++;
 }
 let data21 = data18.perPrincipal;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err47 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data21};
+const err47 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -6946,7 +6946,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 1024 || isNaN(data21)){
-const err48 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},message:"must be <= 1024",schema:1024,parentSchema:schema81.properties.perPrincipal,data:data21};
+const err48 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -6956,7 +6956,7 @@ vErrors.push(err48);
 errors++;
 }
 if(data21 < 1 || isNaN(data21)){
-const err49 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema81.properties.perPrincipal,data:data21};
+const err49 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -6968,7 +6968,7 @@ errors++;
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema81.type,parentSchema:schema81,data:data18};
+const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema81.type,parentSchema:schema81,data:data18};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -6981,7 +6981,7 @@ errors++;
 if(data.maxLifetime !== undefined){
 let data22 = data.maxLifetime;
 if((typeof data22 !== "string") && (!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22))))){
-const err51 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data22};
+const err51 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data22};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -6992,7 +6992,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 < 0 || isNaN(data22)){
-const err52 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data22};
+const err52 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data22};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -7004,7 +7004,7 @@ errors++;
 }
 if(typeof data22 === "string"){
 if(!pattern0.test(data22)){
-const err53 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data22};
+const err53 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data22};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -7035,7 +7035,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema126.type,parentSchema:schema126,data};
+const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema126.type,parentSchema:schema126,data};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -7054,7 +7054,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema35.required,parentSchema:schema35,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema35.required,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7090,7 +7090,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},message:"value of tag \"type\" must be in oneOf",schema:schema35.discriminator,parentSchema:schema35,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema35.discriminator,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7101,7 +7101,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},message:"tag \"type\" must be string",schema:schema35.discriminator,parentSchema:schema35,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema35.discriminator,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7112,7 +7112,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema35.type,parentSchema:schema35,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema35.type,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7125,7 +7125,7 @@ validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema140 = {"description":"Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.","type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"description":"Name of the header.","$ref":"#/$defs/headerName","default":"X-Session-ID","examples":["X-Session-ID"]},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["web"]]}},"examples":[{"header":"X-Session-ID","upstreams":["web"]}]};
+const schema140 = {"type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"$ref":"#/$defs/headerName"},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"}}}};
 
 function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7135,7 +7135,7 @@ if(data.header === undefined){
 data.header = "X-Session-ID";
 }
 if(data.upstreams === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},message:"must have required property '"+"upstreams"+"'",schema:schema140.required,parentSchema:schema140,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},schema:schema140.required,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7146,7 +7146,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "header") || (key0 === "upstreams"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema140,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7159,7 +7159,7 @@ errors++;
 let data0 = data.header;
 if(typeof data0 === "string"){
 if(!pattern5.test(data0)){
-const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data0};
+const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7170,7 +7170,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data0};
+const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7183,7 +7183,7 @@ if(data.upstreams !== undefined){
 let data1 = data.upstreams;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema140.properties.upstreams,data:data1};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema140.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7196,7 +7196,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema140.properties.upstreams.items.type,parentSchema:schema140.properties.upstreams.items,data:data2};
+const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema140.properties.upstreams.items.type,parentSchema:schema140.properties.upstreams.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7208,7 +7208,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema140.properties.upstreams.type,parentSchema:schema140.properties.upstreams,data:data1};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema140.properties.upstreams.type,parentSchema:schema140.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7220,7 +7220,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema140.type,parentSchema:schema140,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema140.type,parentSchema:schema140,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7233,8 +7233,8 @@ validate84.errors = vErrors;
 return errors === 0;
 }
 
-const schema142 = {"description":"Writes one JSON line per call: who called what, through which server, what came of it, how long it took, and the shape of its arguments.","type":"object","additionalProperties":false,"properties":{"file":{"description":"Where lines are appended, relative to the configuration file; made with mode 0600. `{pid}` becomes the process id, for configurations that several gateways run at a time. Without it lines go to stderr.","type":"string","minLength":1,"examples":["audit.jsonl","logs/audit-{pid}.jsonl"]},"maxSize":{"description":"A file that is larger is renamed to `<file>.1`, and a new one is begun.","$ref":"#/$defs/size","default":"64MiB","examples":["64MiB"]},"keep":{"description":"How many renamed files are kept; the oldest goes.","type":"integer","minimum":0,"maximum":1000,"default":5,"examples":[5]},"methods":{"description":"Methods of which each request is a line, as globs.","$ref":"#/$defs/globs","default":["tools/call","prompts/get","resources/read","resources/subscribe","tasks/{update,cancel}"],"examples":[["tools/call"],["*"]]},"values":{"description":"Tools and prompts, by the names clients use, of which arguments are written as they are, up to 8 KiB. Of all others only names, types and lengths are.","$ref":"#/$defs/globs","examples":[["search__*"]]},"sessions":{"description":"Session ids as a hash, or as they are. Who knows the id of a session without authentication can use it.","enum":["hash","plain"],"type":"string","default":"hash","examples":["hash"]},"chain":{"description":"Whether each line carries a SHA-256 over itself and the line before, for `gateway audit verify`. One process writes such a file at a time.","type":"boolean","default":false,"examples":[true]},"onFailure":{"description":"While lines cannot be written, because a disk is full for instance: answer all the same and count what is lost, or refuse what would be a line.","enum":["continue","refuse"],"type":"string","default":"continue","examples":["refuse"]}},"examples":[{"file":"audit.jsonl","chain":true}]};
-const schema144 = {"description":"A glob such as `db_*`, or a list of them of which one must match.","type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1},"examples":["db_*",["read_*","list_directory"]]};
+const schema142 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
+const schema144 = {"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
 
 function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7260,7 +7260,7 @@ data.onFailure = "continue";
 }
 for(const key0 in data){
 if(!((((((((key0 === "file") || (key0 === "maxSize")) || (key0 === "keep")) || (key0 === "methods")) || (key0 === "values")) || (key0 === "sessions")) || (key0 === "chain")) || (key0 === "onFailure"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema142,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema142,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7274,7 +7274,7 @@ if(data.file !== undefined){
 let data0 = data.file;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema142.properties.file,data:data0};
+const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema142.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7285,7 +7285,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.file.type,parentSchema:schema142.properties.file,data:data0};
+const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema142.properties.file.type,parentSchema:schema142.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7297,7 +7297,7 @@ errors++;
 }
 let data1 = data.maxSize;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err3 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data1};
+const err3 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7308,7 +7308,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data1};
+const err4 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7320,7 +7320,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(!pattern9.test(data1)){
-const err5 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data1};
+const err5 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7332,7 +7332,7 @@ errors++;
 }
 let data2 = data.keep;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema142.properties.keep.type,parentSchema:schema142.properties.keep,data:data2};
+const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/type",keyword:"type",params:{type: "integer"},schema:schema142.properties.keep.type,parentSchema:schema142.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7343,7 +7343,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1000 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema142.properties.keep,data:data2};
+const err7 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema142.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7353,7 +7353,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema142.properties.keep,data:data2};
+const err8 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema142.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7365,7 +7365,7 @@ errors++;
 }
 let data3 = data.methods;
 if((typeof data3 !== "string") && (!(Array.isArray(data3)))){
-const err9 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data3};
+const err9 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7376,7 +7376,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data3};
+const err10 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7388,7 +7388,7 @@ errors++;
 }
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data3};
+const err11 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7402,7 +7402,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data4};
+const err12 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7413,7 +7413,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data4};
+const err13 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7427,7 +7427,7 @@ errors++;
 if(data.values !== undefined){
 let data5 = data.values;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err14 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data5};
+const err14 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -7438,7 +7438,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data5};
+const err15 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -7450,7 +7450,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data5};
+const err16 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -7464,7 +7464,7 @@ for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data6};
+const err17 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -7475,7 +7475,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data6};
+const err18 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -7489,7 +7489,7 @@ errors++;
 }
 let data7 = data.sessions;
 if(typeof data7 !== "string"){
-const err19 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.sessions.type,parentSchema:schema142.properties.sessions,data:data7};
+const err19 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "string"},schema:schema142.properties.sessions.type,parentSchema:schema142.properties.sessions,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -7499,7 +7499,7 @@ vErrors.push(err19);
 errors++;
 }
 if(!((data7 === "hash") || (data7 === "plain"))){
-const err20 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/enum",keyword:"enum",params:{allowedValues: schema142.properties.sessions.enum},message:"must be equal to one of the allowed values",schema:schema142.properties.sessions.enum,parentSchema:schema142.properties.sessions,data:data7};
+const err20 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/enum",keyword:"enum",params:{allowedValues: schema142.properties.sessions.enum},schema:schema142.properties.sessions.enum,parentSchema:schema142.properties.sessions,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -7510,7 +7510,7 @@ errors++;
 }
 let data8 = data.chain;
 if(typeof data8 !== "boolean"){
-const err21 = {instancePath:instancePath+"/chain",schemaPath:"#/properties/chain/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema142.properties.chain.type,parentSchema:schema142.properties.chain,data:data8};
+const err21 = {instancePath:instancePath+"/chain",schemaPath:"#/properties/chain/type",keyword:"type",params:{type: "boolean"},schema:schema142.properties.chain.type,parentSchema:schema142.properties.chain,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -7521,7 +7521,7 @@ errors++;
 }
 let data9 = data.onFailure;
 if(typeof data9 !== "string"){
-const err22 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema142.properties.onFailure.type,parentSchema:schema142.properties.onFailure,data:data9};
+const err22 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema142.properties.onFailure.type,parentSchema:schema142.properties.onFailure,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -7531,7 +7531,7 @@ vErrors.push(err22);
 errors++;
 }
 if(!((data9 === "continue") || (data9 === "refuse"))){
-const err23 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema142.properties.onFailure.enum},message:"must be equal to one of the allowed values",schema:schema142.properties.onFailure.enum,parentSchema:schema142.properties.onFailure,data:data9};
+const err23 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema142.properties.onFailure.enum},schema:schema142.properties.onFailure.enum,parentSchema:schema142.properties.onFailure,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -7542,7 +7542,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema142.type,parentSchema:schema142,data};
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema142.type,parentSchema:schema142,data};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -7555,8 +7555,8 @@ validate86.errors = vErrors;
 return errors === 0;
 }
 
-const schema148 = {"description":"One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.","type":"object","additionalProperties":false,"properties":{"upstreams":{"description":"The upstreams it shows; without this key all, and what comes of others is unknown to it.","type":"array","items":{"type":"string"},"examples":[["files","web"]]},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"description":"Other prefixes for the tools and prompts of upstreams, in this view only.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"},"examples":[{"files":""}]},"instructions":{"description":"What clients are told about the use of this view, in place of what the gateway says otherwise.","type":"string","examples":["Read only."]},"principals":{"description":"Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.","$ref":"#/$defs/globList","examples":[["team-*"]]}},"examples":[{"upstreams":["web"],"tools":{"deny":["*delete*"]}}]};
-const schema149 = {"description":"Which names are shown, as clients know them; `deny` wins.","type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}},"examples":[{"allow":["web__*"]}]};
+const schema148 = {"type":"object","additionalProperties":false,"properties":{"upstreams":{"type":"array","items":{"type":"string"}},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"}},"instructions":{"type":"string"},"principals":{"$ref":"#/$defs/globList"}}};
+const schema149 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}}};
 
 function validate89(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7564,7 +7564,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((key0 === "allow") || (key0 === "deny"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema149,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema149,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7582,7 +7582,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7593,7 +7593,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7605,7 +7605,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7623,7 +7623,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7634,7 +7634,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7646,7 +7646,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7658,7 +7658,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema149.type,parentSchema:schema149,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema149.type,parentSchema:schema149,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7679,7 +7679,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "prefixes")) || (key0 === "instructions")) || (key0 === "principals"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema148,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema148,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7696,7 +7696,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 !== "string"){
-const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.properties.upstreams.items.type,parentSchema:schema148.properties.upstreams.items,data:data1};
+const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema148.properties.upstreams.items.type,parentSchema:schema148.properties.upstreams.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7708,7 +7708,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema148.properties.upstreams.type,parentSchema:schema148.properties.upstreams,data:data0};
+const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema148.properties.upstreams.type,parentSchema:schema148.properties.upstreams,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7743,7 +7743,7 @@ for(const key1 in data5){
 const _errs11 = errors;
 if(typeof key1 === "string"){
 if(!pattern3.test(key1)){
-const err3 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
+const err3 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7754,7 +7754,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
+const err4 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7765,7 +7765,7 @@ errors++;
 }
 var valid3 = _errs11 === errors;
 if(!valid3){
-const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema148.properties.prefixes.propertyNames,parentSchema:schema148.properties.prefixes,data:data5};
+const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema148.properties.prefixes.propertyNames,parentSchema:schema148.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7779,7 +7779,7 @@ for(const key2 in data5){
 let data6 = data5[key2];
 if(typeof data6 === "string"){
 if(!pattern16.test(data6)){
-const err6 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,64}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data6};
+const err6 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7790,7 +7790,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema43.type,parentSchema:schema43,data:data6};
+const err7 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7802,7 +7802,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.properties.prefixes.type,parentSchema:schema148.properties.prefixes,data:data5};
+const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},schema:schema148.properties.prefixes.type,parentSchema:schema148.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7815,7 +7815,7 @@ errors++;
 if(data.instructions !== undefined){
 let data7 = data.instructions;
 if(typeof data7 !== "string"){
-const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema148.properties.instructions.type,parentSchema:schema148.properties.instructions,data:data7};
+const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema148.properties.instructions.type,parentSchema:schema148.properties.instructions,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7833,7 +7833,7 @@ for(let i1=0; i1<len1; i1++){
 let data9 = data8[i1];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema57.items,data:data9};
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data9};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7844,7 +7844,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema57.items.type,parentSchema:schema57.items,data:data9};
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data9};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7856,7 +7856,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema57.type,parentSchema:schema57,data:data8};
+const err12 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data8};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7868,7 +7868,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema148.type,parentSchema:schema148,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema148.type,parentSchema:schema148,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7881,7 +7881,7 @@ validate88.errors = vErrors;
 return errors === 0;
 }
 
-const schema156 = {"description":"What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.","type":"object","additionalProperties":false,"properties":{"lists":{"description":"How long lists are kept: a time, or a policy. A server that announces changes is believed at once.","$ref":"#/$defs/cacheTimes","default":"5m","examples":["1h",{"ttl":"5m","staleIfError":"1h"}]},"resources":{"description":"How long what was read is kept: a time, or a policy. Without it nothing is.","$ref":"#/$defs/cacheTimes","examples":["1m",{"ttl":"1m","staleWhileRevalidate":"5m","staleIfError":"1h"}]},"prompts":{"description":"How long prompts are kept: a time, or a policy. Without it none is.","$ref":"#/$defs/cacheTimes","examples":["10m"]},"tools":{"description":"Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.","$ref":"#/$defs/cacheTools"},"negative":{"description":"How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.","$ref":"#/$defs/duration","default":"2s","examples":["5s"]},"maxEntries":{"description":"Answers kept at once; the least recently used one goes first.","type":"integer","minimum":1,"maximum":10000000,"default":10000,"examples":[100000]},"maxBytes":{"description":"Memory for all of them.","$ref":"#/$defs/size","default":"64MiB","examples":["256MiB"]},"meta":{"description":"Whether results under a rule say in `_meta[\"io.tapgate/cache\"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.","type":"boolean","default":false,"examples":[true]}},"examples":[{"lists":"5m","resources":"1m","tools":{"web__get_*":{"ttl":"30s","tags":["issues"]},"web__create_issue":{"purges":["tag:issues"]}}}]};
+const schema156 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"},"negative":{"$ref":"#/$defs/duration"},"maxEntries":{"type":"integer","minimum":1,"maximum":10000000},"maxBytes":{"$ref":"#/$defs/size"},"meta":{"type":"boolean"}}};
 
 function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7904,7 +7904,7 @@ data.meta = false;
 }
 for(const key0 in data){
 if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema156,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema156,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7938,7 +7938,7 @@ errors = vErrors.length;
 }
 let data4 = data.negative;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err1 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data4};
+const err1 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7949,7 +7949,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err2 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data4};
+const err2 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7961,7 +7961,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern0.test(data4)){
-const err3 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
+const err3 = {instancePath:instancePath+"/negative",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7973,7 +7973,7 @@ errors++;
 }
 let data5 = data.maxEntries;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema156.properties.maxEntries.type,parentSchema:schema156.properties.maxEntries,data:data5};
+const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},schema:schema156.properties.maxEntries.type,parentSchema:schema156.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7984,7 +7984,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 10000000 || isNaN(data5)){
-const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema156.properties.maxEntries,data:data5};
+const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema156.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7994,7 +7994,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema156.properties.maxEntries,data:data5};
+const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema156.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8006,7 +8006,7 @@ errors++;
 }
 let data6 = data.maxBytes;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data6};
+const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8017,7 +8017,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data6};
+const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8029,7 +8029,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(!pattern9.test(data6)){
-const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8041,7 +8041,7 @@ errors++;
 }
 let data7 = data.meta;
 if(typeof data7 !== "boolean"){
-const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema156.properties.meta.type,parentSchema:schema156.properties.meta,data:data7};
+const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},schema:schema156.properties.meta.type,parentSchema:schema156.properties.meta,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8052,7 +8052,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema156.type,parentSchema:schema156,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema156.type,parentSchema:schema156,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8065,8 +8065,8 @@ validate94.errors = vErrors;
 return errors === 0;
 }
 
-const schema159 = {"description":"One rule: what it matches, and either where that goes or why it is refused.","type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch","default":{}},"to":{"description":"Upstream that gets the request.","type":"string","examples":["web"]},"deny":{"description":"Refuses the request, with this reason.","type":"string","minLength":1,"examples":["not on this gateway"]}},"examples":[{"match":{"tool":"db_*"},"to":"web"}]};
-const schema160 = {"description":"All of the given conditions must hold; none at all matches every request.","type":"object","additionalProperties":false,"properties":{"tool":{"description":"Exposed name of the tool called.","$ref":"#/$defs/globs","examples":["db_*"]},"prompt":{"description":"Exposed name of the prompt.","$ref":"#/$defs/globs","examples":["review_*"]},"resource":{"description":"URI of the resource.","$ref":"#/$defs/globs","examples":["file:///srv/**"]},"method":{"description":"MCP method.","$ref":"#/$defs/globs","examples":["completion/complete"]},"client":{"description":"Name the client gives itself. Anyone can claim any name: no basis for security.","$ref":"#/$defs/globs","examples":["claude-*"]},"principal":{"description":"Verified subject of the caller.","$ref":"#/$defs/globs","examples":["alice@*"]}},"examples":[{"tool":["db_*","sql_*"],"client":"claude-*"}]};
+const schema159 = {"type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch"},"to":{"type":"string"},"deny":{"type":"string","minLength":1}}};
+const schema160 = {"type":"object","additionalProperties":false,"properties":{"tool":{"$ref":"#/$defs/globs"},"prompt":{"$ref":"#/$defs/globs"},"resource":{"$ref":"#/$defs/globs"},"method":{"$ref":"#/$defs/globs"},"client":{"$ref":"#/$defs/globs"},"principal":{"$ref":"#/$defs/globs"}}};
 
 function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8074,7 +8074,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema160,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema160,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8087,7 +8087,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8098,7 +8098,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8110,7 +8110,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8124,7 +8124,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8135,7 +8135,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8150,7 +8150,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8161,7 +8161,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8173,7 +8173,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8187,7 +8187,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8198,7 +8198,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8213,7 +8213,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8224,7 +8224,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8236,7 +8236,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8250,7 +8250,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8261,7 +8261,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8276,7 +8276,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8287,7 +8287,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8299,7 +8299,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8313,7 +8313,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8324,7 +8324,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8339,7 +8339,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8350,7 +8350,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8362,7 +8362,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8376,7 +8376,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8387,7 +8387,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8402,7 +8402,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -8413,7 +8413,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -8425,7 +8425,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -8439,7 +8439,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -8450,7 +8450,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -8464,7 +8464,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema160.type,parentSchema:schema160,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema160.type,parentSchema:schema160,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -8487,7 +8487,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},message:"must have required property '"+"to"+"'",schema:schema159.oneOf[0].required,parentSchema:schema159.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},schema:schema159.oneOf[0].required,parentSchema:schema159.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8505,7 +8505,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},message:"must have required property '"+"deny"+"'",schema:schema159.oneOf[1].required,parentSchema:schema159.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},schema:schema159.oneOf[1].required,parentSchema:schema159.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8527,7 +8527,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},message:"must match exactly one schema in oneOf",schema:schema159.oneOf,parentSchema:schema159,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},schema:schema159.oneOf,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8553,7 +8553,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema159,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8570,7 +8570,7 @@ errors = vErrors.length;
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.properties.to.type,parentSchema:schema159.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},schema:schema159.properties.to.type,parentSchema:schema159.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8584,7 +8584,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema159.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema159.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8595,7 +8595,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema159.properties.deny.type,parentSchema:schema159.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},schema:schema159.properties.deny.type,parentSchema:schema159.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8607,7 +8607,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema159.type,parentSchema:schema159,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema159.type,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8620,7 +8620,7 @@ validate100.errors = vErrors;
 return errors === 0;
 }
 
-const schema167 = {"description":"What is visible of all upstreams together. Names are the exposed ones, with prefix.","type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}},"examples":[{"tools":{"deny":["*__delete_*"]}}]};
+const schema167 = {"type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 
 function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8628,7 +8628,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema167,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8658,7 +8658,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema167.type,parentSchema:schema167,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema167.type,parentSchema:schema167,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8671,9 +8671,9 @@ validate104.errors = vErrors;
 return errors === 0;
 }
 
-const schema168 = {"description":"Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.","type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"description":"API keys, hashed. `gateway key new` makes one.","type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"},"examples":[[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090","scopes":["tools:read"]}]]},"keysFile":{"description":"A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.","type":"string","minLength":1,"examples":["./keys.txt"]},"keyHeader":{"description":"Header that carries an API key, besides `Authorization: Bearer`.","$ref":"#/$defs/headerName","default":"X-API-Key","examples":["X-API-Key"]},"jwt":{"description":"Issuers whose tokens are accepted.","type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"},"examples":[[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]]},"resource":{"description":"URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.","type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment","examples":["https://gateway.example.com/mcp"]},"listeners":{"description":"HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.","type":"array","minItems":1,"items":{"type":"string"},"examples":[["main"]]},"except":{"description":"Paths that anybody may use, such as one for metrics.","type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"default":[],"examples":[["/metrics"]]},"rules":{"description":"Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.","type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"},"default":[],"examples":[[{"tools":"*__delete_*","scopes":["tools:delete"]}]]}},"examples":[{"keysFile":"./keys.txt"}]};
-const schema169 = {"description":"One API key.","type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces","examples":["ci"]},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it","examples":["sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"]},"scopes":{"description":"What it may do, in the words of `rules`.","type":"array","items":{"$ref":"#/$defs/scope"},"default":[],"examples":[["tools:read"]]},"principal":{"description":"Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.","type":"string","minLength":1,"maxLength":256,"examples":["team-a"]}},"examples":[{"name":"ci","hash":"sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090"}]};
-const schema170 = {"description":"A scope (RFC 6749): no spaces and no quotes.","type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes","examples":["tools:read"]};
+const schema168 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"}},"keysFile":{"type":"string","minLength":1},"keyHeader":{"$ref":"#/$defs/headerName"},"jwt":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"}},"resource":{"type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"except":{"type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}},"rules":{"type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"}}}};
+const schema169 = {"type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces"},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it"},"scopes":{"type":"array","items":{"$ref":"#/$defs/scope"}},"principal":{"type":"string","minLength":1,"maxLength":256}}};
+const schema170 = {"type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes"};
 const pattern79 = new RegExp("^[^\\s]{1,64}$", "u");
 const pattern80 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
 const pattern81 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
@@ -8686,7 +8686,7 @@ if(data.scopes === undefined){
 data.scopes = [];
 }
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'",schema:schema169.required,parentSchema:schema169,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},schema:schema169.required,parentSchema:schema169,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8696,7 +8696,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.hash === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},message:"must have required property '"+"hash"+"'",schema:schema169.required,parentSchema:schema169,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},schema:schema169.required,parentSchema:schema169,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8707,7 +8707,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "hash")) || (key0 === "scopes")) || (key0 === "principal"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema169,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema169,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8721,7 +8721,7 @@ if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
 if(!pattern79.test(data0)){
-const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},message:"must match pattern \""+"^[^\\s]{1,64}$"+"\"",schema:"^[^\\s]{1,64}$",parentSchema:schema169.properties.name,data:data0};
+const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},schema:"^[^\\s]{1,64}$",parentSchema:schema169.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8732,7 +8732,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema169.properties.name.type,parentSchema:schema169.properties.name,data:data0};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},schema:schema169.properties.name.type,parentSchema:schema169.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8746,7 +8746,7 @@ if(data.hash !== undefined){
 let data1 = data.hash;
 if(typeof data1 === "string"){
 if(!pattern80.test(data1)){
-const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},message:"must match pattern \""+"^sha256:[0-9a-f]{64}$"+"\"",schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema169.properties.hash,data:data1};
+const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema169.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8757,7 +8757,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema169.properties.hash.type,parentSchema:schema169.properties.hash,data:data1};
+const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},schema:schema169.properties.hash.type,parentSchema:schema169.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8774,7 +8774,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(!pattern81.test(data3)){
-const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema170,data:data3};
+const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema170,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8785,7 +8785,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema170.type,parentSchema:schema170,data:data3};
+const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema170.type,parentSchema:schema170,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8797,7 +8797,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema169.properties.scopes.type,parentSchema:schema169.properties.scopes,data:data2};
+const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema169.properties.scopes.type,parentSchema:schema169.properties.scopes,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8810,7 +8810,7 @@ if(data.principal !== undefined){
 let data4 = data.principal;
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema169.properties.principal,data:data4};
+const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema169.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8820,7 +8820,7 @@ vErrors.push(err10);
 errors++;
 }
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema169.properties.principal,data:data4};
+const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema169.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8831,7 +8831,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema169.properties.principal.type,parentSchema:schema169.properties.principal,data:data4};
+const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},schema:schema169.properties.principal.type,parentSchema:schema169.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8843,7 +8843,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema169.type,parentSchema:schema169,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema169.type,parentSchema:schema169,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8856,7 +8856,7 @@ validate110.errors = vErrors;
 return errors === 0;
 }
 
-const schema172 = {"description":"An issuer of tokens, and what its tokens must be.","type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1,"examples":["https://id.example.com"]},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1,"examples":["https://id.example.com/.well-known/jwks.json","./jwks.json"]},"audience":{"description":"What its tokens must be made for; every audience of a token must be listed. Default: `resource`.","type":"array","minItems":1,"items":{"type":"string","minLength":1},"examples":[["https://gateway.example.com/mcp"]]},"algorithms":{"description":"Signature algorithms that are accepted. There are none with shared secrets.","type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]},"default":["RS256","PS256","ES256","EdDSA","Ed25519"],"examples":[["ES256"]]},"leeway":{"description":"How far clocks may differ; at most a minute.","$ref":"#/$defs/duration","default":"30s","examples":["10s"]},"maxAge":{"description":"How old a token may be, whatever its `exp` says; needs `iat`.","$ref":"#/$defs/duration","examples":["1h"]},"requires":{"description":"Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.","type":"array","items":{"type":"string","minLength":1},"default":[],"examples":[["client_id"]]},"type":{"description":"The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).","type":"string","minLength":1,"examples":["at+jwt"]}},"examples":[{"issuer":"https://id.example.com","jwks":"https://id.example.com/.well-known/jwks.json"}]};
+const schema172 = {"type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1},"audience":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"algorithms":{"type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]}},"leeway":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"requires":{"type":"array","items":{"type":"string","minLength":1}},"type":{"type":"string","minLength":1}}};
 
 function validate112(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8872,7 +8872,7 @@ if(data.requires === undefined){
 data.requires = [];
 }
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},message:"must have required property '"+"issuer"+"'",schema:schema172.required,parentSchema:schema172,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8882,7 +8882,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.jwks === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},message:"must have required property '"+"jwks"+"'",schema:schema172.required,parentSchema:schema172,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8893,7 +8893,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((((key0 === "issuer") || (key0 === "jwks")) || (key0 === "audience")) || (key0 === "algorithms")) || (key0 === "leeway")) || (key0 === "maxAge")) || (key0 === "requires")) || (key0 === "type"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema172,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8907,7 +8907,7 @@ if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.issuer,data:data0};
+const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8918,7 +8918,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.issuer.type,parentSchema:schema172.properties.issuer,data:data0};
+const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},schema:schema172.properties.issuer.type,parentSchema:schema172.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8932,7 +8932,7 @@ if(data.jwks !== undefined){
 let data1 = data.jwks;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.jwks,data:data1};
+const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8943,7 +8943,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.jwks.type,parentSchema:schema172.properties.jwks,data:data1};
+const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},schema:schema172.properties.jwks.type,parentSchema:schema172.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8957,7 +8957,7 @@ if(data.audience !== undefined){
 let data2 = data.audience;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema172.properties.audience,data:data2};
+const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema172.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8971,7 +8971,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.audience.items,data:data3};
+const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8982,7 +8982,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.audience.items.type,parentSchema:schema172.properties.audience.items,data:data3};
+const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},schema:schema172.properties.audience.items.type,parentSchema:schema172.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8994,7 +8994,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema172.properties.audience.type,parentSchema:schema172.properties.audience,data:data2};
+const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},schema:schema172.properties.audience.type,parentSchema:schema172.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9007,7 +9007,7 @@ errors++;
 let data4 = data.algorithms;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema172.properties.algorithms,data:data4};
+const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema172.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9020,7 +9020,7 @@ const len1 = data4.length;
 for(let i1=0; i1<len1; i1++){
 let data5 = data4[i1];
 if(!(((((((((((data5 === "RS256") || (data5 === "RS384")) || (data5 === "RS512")) || (data5 === "PS256")) || (data5 === "PS384")) || (data5 === "PS512")) || (data5 === "ES256")) || (data5 === "ES384")) || (data5 === "ES512")) || (data5 === "EdDSA")) || (data5 === "Ed25519"))){
-const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema172.properties.algorithms.items.enum},message:"must be equal to one of the allowed values",schema:schema172.properties.algorithms.items.enum,parentSchema:schema172.properties.algorithms.items,data:data5};
+const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema172.properties.algorithms.items.enum},schema:schema172.properties.algorithms.items.enum,parentSchema:schema172.properties.algorithms.items,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9032,7 +9032,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema172.properties.algorithms.type,parentSchema:schema172.properties.algorithms,data:data4};
+const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},schema:schema172.properties.algorithms.type,parentSchema:schema172.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9043,7 +9043,7 @@ errors++;
 }
 let data6 = data.leeway;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err14 = {instancePath:instancePath+"/leeway",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data6};
+const err14 = {instancePath:instancePath+"/leeway",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9054,7 +9054,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err15 = {instancePath:instancePath+"/leeway",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data6};
+const err15 = {instancePath:instancePath+"/leeway",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9066,7 +9066,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(!pattern0.test(data6)){
-const err16 = {instancePath:instancePath+"/leeway",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data6};
+const err16 = {instancePath:instancePath+"/leeway",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9079,7 +9079,7 @@ errors++;
 if(data.maxAge !== undefined){
 let data7 = data.maxAge;
 if((typeof data7 !== "string") && (!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))))){
-const err17 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data7};
+const err17 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9090,7 +9090,7 @@ errors++;
 }
 if((typeof data7 == "number") && (isFinite(data7))){
 if(data7 < 0 || isNaN(data7)){
-const err18 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data7};
+const err18 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9102,7 +9102,7 @@ errors++;
 }
 if(typeof data7 === "string"){
 if(!pattern0.test(data7)){
-const err19 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data7};
+const err19 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9120,7 +9120,7 @@ for(let i2=0; i2<len2; i2++){
 let data9 = data8[i2];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.requires.items,data:data9};
+const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9131,7 +9131,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.requires.items.type,parentSchema:schema172.properties.requires.items,data:data9};
+const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},schema:schema172.properties.requires.items.type,parentSchema:schema172.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9143,7 +9143,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema172.properties.requires.type,parentSchema:schema172.properties.requires,data:data8};
+const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},schema:schema172.properties.requires.type,parentSchema:schema172.properties.requires,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9156,7 +9156,7 @@ if(data.type !== undefined){
 let data10 = data.type;
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema172.properties.type,data:data10};
+const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9167,7 +9167,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema172.properties.type.type,parentSchema:schema172.properties.type,data:data10};
+const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema172.properties.type.type,parentSchema:schema172.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9179,7 +9179,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema172.type,parentSchema:schema172,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema172.type,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9192,7 +9192,7 @@ validate112.errors = vErrors;
 return errors === 0;
 }
 
-const schema175 = {"description":"What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.","type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"description":"Only what these upstreams offer.","$ref":"#/$defs/globs","examples":["db"]},"tools":{"description":"Tools.","$ref":"#/$defs/globs","examples":["*__delete_*"]},"prompts":{"description":"Prompts.","$ref":"#/$defs/globs","examples":["review_*"]},"resources":{"description":"URIs of resources, and templates.","$ref":"#/$defs/globs","examples":["file:///srv/*"]},"scopes":{"description":"Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.","type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"},"examples":[["tools:delete"]]},"principals":{"description":"Subjects that may. To others it does not exist.","$ref":"#/$defs/globs","examples":[["ops-*"]]}},"examples":[{"upstreams":"db","scopes":["db"]}]};
+const schema175 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"prompts":{"$ref":"#/$defs/globs"},"resources":{"$ref":"#/$defs/globs"},"scopes":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"}},"principals":{"$ref":"#/$defs/globs"}}};
 
 function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -9202,7 +9202,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.scopes === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},message:"must have required property '"+"scopes"+"'",schema:schema175.anyOf[0].required,parentSchema:schema175.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},schema:schema175.anyOf[0].required,parentSchema:schema175.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9218,7 +9218,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.principals === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},message:"must have required property '"+"principals"+"'",schema:schema175.anyOf[1].required,parentSchema:schema175.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},schema:schema175.anyOf[1].required,parentSchema:schema175.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9232,7 +9232,7 @@ var _valid0 = _errs3 === errors;
 valid0 = valid0 || _valid0;
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema175.anyOf,parentSchema:schema175,data};
+const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema175.anyOf,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9255,7 +9255,7 @@ vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "scopes")) || (key0 === "principals"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema175,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9268,7 +9268,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data0 = data.upstreams;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data0};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9279,7 +9279,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data0};
+const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9291,7 +9291,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data0};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9305,7 +9305,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data1};
+const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9316,7 +9316,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data1};
+const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9331,7 +9331,7 @@ errors++;
 if(data.tools !== undefined){
 let data2 = data.tools;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9342,7 +9342,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data2};
+const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9354,7 +9354,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data2};
+const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9368,7 +9368,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data3};
+const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9379,7 +9379,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data3};
+const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9394,7 +9394,7 @@ errors++;
 if(data.prompts !== undefined){
 let data4 = data.prompts;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data4};
+const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9405,7 +9405,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data4};
+const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9417,7 +9417,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data4};
+const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9431,7 +9431,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data5};
+const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9442,7 +9442,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data5};
+const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9457,7 +9457,7 @@ errors++;
 if(data.resources !== undefined){
 let data6 = data.resources;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data6};
+const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9468,7 +9468,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data6};
+const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9480,7 +9480,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data6};
+const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9494,7 +9494,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data7};
+const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9505,7 +9505,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data7};
+const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9521,7 +9521,7 @@ if(data.scopes !== undefined){
 let data8 = data.scopes;
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema175.properties.scopes,data:data8};
+const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema175.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9535,7 +9535,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(!pattern81.test(data9)){
-const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},message:"must match pattern \""+"^[!#-\\[\\]-~]{1,128}$"+"\"",schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema170,data:data9};
+const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema170,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9546,7 +9546,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema170.type,parentSchema:schema170,data:data9};
+const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema170.type,parentSchema:schema170,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -9558,7 +9558,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema175.properties.scopes.type,parentSchema:schema175.properties.scopes,data:data8};
+const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema175.properties.scopes.type,parentSchema:schema175.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -9571,7 +9571,7 @@ errors++;
 if(data.principals !== undefined){
 let data10 = data.principals;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data10};
+const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -9582,7 +9582,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data10};
+const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -9594,7 +9594,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data10};
+const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data10};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -9608,7 +9608,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data11};
+const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -9619,7 +9619,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data11};
+const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -9633,7 +9633,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema175.type,parentSchema:schema175,data};
+const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema175.type,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -9656,7 +9656,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keys === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},message:"must have required property '"+"keys"+"'",schema:schema168.anyOf[0].required,parentSchema:schema168.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},schema:schema168.anyOf[0].required,parentSchema:schema168.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9672,7 +9672,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keysFile === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},message:"must have required property '"+"keysFile"+"'",schema:schema168.anyOf[1].required,parentSchema:schema168.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},schema:schema168.anyOf[1].required,parentSchema:schema168.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9688,7 +9688,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.jwt === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},message:"must have required property '"+"jwt"+"'",schema:schema168.anyOf[2].required,parentSchema:schema168.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},schema:schema168.anyOf[2].required,parentSchema:schema168.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9703,7 +9703,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema168.anyOf,parentSchema:schema168,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema168.anyOf,parentSchema:schema168,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9735,7 +9735,7 @@ data.rules = [];
 }
 for(const key0 in data){
 if(!((((((((key0 === "keys") || (key0 === "keysFile")) || (key0 === "keyHeader")) || (key0 === "jwt")) || (key0 === "resource")) || (key0 === "listeners")) || (key0 === "except")) || (key0 === "rules"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema168,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema168,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9749,7 +9749,7 @@ if(data.keys !== undefined){
 let data0 = data.keys;
 if(Array.isArray(data0)){
 if(data0.length > 1000){
-const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},message:"must NOT have more than 1000 items",schema:1000,parentSchema:schema168.properties.keys,data:data0};
+const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},schema:1000,parentSchema:schema168.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9767,7 +9767,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.keys.type,parentSchema:schema168.properties.keys,data:data0};
+const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},schema:schema168.properties.keys.type,parentSchema:schema168.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9781,7 +9781,7 @@ if(data.keysFile !== undefined){
 let data2 = data.keysFile;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema168.properties.keysFile,data:data2};
+const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema168.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9792,7 +9792,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema168.properties.keysFile.type,parentSchema:schema168.properties.keysFile,data:data2};
+const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},schema:schema168.properties.keysFile.type,parentSchema:schema168.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9805,7 +9805,7 @@ errors++;
 let data3 = data.keyHeader;
 if(typeof data3 === "string"){
 if(!pattern5.test(data3)){
-const err9 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},message:"must match pattern \""+"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"+"\"",schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data3};
+const err9 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9816,7 +9816,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema26.type,parentSchema:schema26,data:data3};
+const err10 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9829,7 +9829,7 @@ if(data.jwt !== undefined){
 let data4 = data.jwt;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema168.properties.jwt,data:data4};
+const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema168.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9847,7 +9847,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.jwt.type,parentSchema:schema168.properties.jwt,data:data4};
+const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},schema:schema168.properties.jwt.type,parentSchema:schema168.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9861,7 +9861,7 @@ if(data.resource !== undefined){
 let data6 = data.resource;
 if(typeof data6 === "string"){
 if(!pattern85.test(data6)){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},message:"must match pattern \""+"^https?://[^\\s#?]+$"+"\"",schema:"^https?://[^\\s#?]+$",parentSchema:schema168.properties.resource,data:data6};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},schema:"^https?://[^\\s#?]+$",parentSchema:schema168.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9872,7 +9872,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema168.properties.resource.type,parentSchema:schema168.properties.resource,data:data6};
+const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},schema:schema168.properties.resource.type,parentSchema:schema168.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9886,7 +9886,7 @@ if(data.listeners !== undefined){
 let data7 = data.listeners;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema168.properties.listeners,data:data7};
+const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema168.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9899,7 +9899,7 @@ const len2 = data7.length;
 for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 !== "string"){
-const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema168.properties.listeners.items.type,parentSchema:schema168.properties.listeners.items,data:data8};
+const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema168.properties.listeners.items.type,parentSchema:schema168.properties.listeners.items,data:data8};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9911,7 +9911,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.listeners.type,parentSchema:schema168.properties.listeners,data:data7};
+const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema168.properties.listeners.type,parentSchema:schema168.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9928,7 +9928,7 @@ for(let i3=0; i3<len3; i3++){
 let data10 = data9[i3];
 if(typeof data10 === "string"){
 if(!pattern4.test(data10)){
-const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},message:"must match pattern \""+"^/[^\\s?#]*$"+"\"",schema:"^/[^\\s?#]*$",parentSchema:schema168.properties.except.items,data:data10};
+const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema168.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9939,7 +9939,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema168.properties.except.items.type,parentSchema:schema168.properties.except.items,data:data10};
+const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},schema:schema168.properties.except.items.type,parentSchema:schema168.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9951,7 +9951,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.except.type,parentSchema:schema168.properties.except,data:data9};
+const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},schema:schema168.properties.except.type,parentSchema:schema168.properties.except,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9971,7 +9971,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema168.properties.rules.type,parentSchema:schema168.properties.rules,data:data11};
+const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema168.properties.rules.type,parentSchema:schema168.properties.rules,data:data11};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9982,7 +9982,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema168.type,parentSchema:schema168,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema168.type,parentSchema:schema168,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9995,8 +9995,8 @@ validate109.errors = vErrors;
 return errors === 0;
 }
 
-const schema182 = {"description":"How much one caller may use. A refusal says when to come back.","type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"},"examples":[{"everyone":{"perMinute":120,"inFlight":8}}]},"state":{"description":"Directory for what must outlive a restart (day quotas), relative to the configuration.","type":"string","minLength":1,"default":".gateway","examples":["/var/lib/gateway"]}},"examples":[{"rules":{"everyone":{"perMinute":120}}}]};
-const schema184 = {"description":"What is counted, for whom, and how much of it is allowed.","type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"description":"Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.","type":"array","items":{"enum":["principal","session","tool","upstream"]},"default":["principal"],"examples":[["principal","tool"],[]]},"principals":{"description":"Only these subjects.","$ref":"#/$defs/globs","examples":["guest-*"]},"profiles":{"description":"Only clients of these profiles.","$ref":"#/$defs/globs","examples":["readers"]},"tools":{"description":"Only calls of these tools, by the names that clients see.","$ref":"#/$defs/globs","examples":["db__*"]},"upstreams":{"description":"Only what goes to these upstreams.","$ref":"#/$defs/globs","examples":["db"]},"perMinute":{"description":"Most in any 60 seconds.","type":"integer","minimum":1,"maximum":100000,"examples":[120]},"perDay":{"description":"Most in a day (UTC). Kept on disk, so that a restart forgets nothing.","type":"integer","minimum":1,"examples":[10000]},"inFlight":{"description":"Most at the same time.","type":"integer","minimum":1,"maximum":100000,"examples":[8]}},"examples":[{"tools":"db__*","perMinute":30,"perDay":1000}]};
+const schema182 = {"type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"}},"state":{"type":"string","minLength":1}}};
+const schema184 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"type":"array","items":{"enum":["principal","session","tool","upstream"]}},"principals":{"$ref":"#/$defs/globs"},"profiles":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"upstreams":{"$ref":"#/$defs/globs"},"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1},"inFlight":{"type":"integer","minimum":1,"maximum":100000}}};
 
 function validate118(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -10006,7 +10006,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perMinute === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},message:"must have required property '"+"perMinute"+"'",schema:schema184.anyOf[0].required,parentSchema:schema184.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},schema:schema184.anyOf[0].required,parentSchema:schema184.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10022,7 +10022,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perDay === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},message:"must have required property '"+"perDay"+"'",schema:schema184.anyOf[1].required,parentSchema:schema184.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},schema:schema184.anyOf[1].required,parentSchema:schema184.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10038,7 +10038,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.inFlight === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},message:"must have required property '"+"inFlight"+"'",schema:schema184.anyOf[2].required,parentSchema:schema184.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},schema:schema184.anyOf[2].required,parentSchema:schema184.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10053,7 +10053,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf",schema:schema184.anyOf,parentSchema:schema184,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema184.anyOf,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10079,7 +10079,7 @@ data.per = ["principal"];
 }
 for(const key0 in data){
 if(!((((((((key0 === "per") || (key0 === "principals")) || (key0 === "profiles")) || (key0 === "tools")) || (key0 === "upstreams")) || (key0 === "perMinute")) || (key0 === "perDay")) || (key0 === "inFlight"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema184,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10095,7 +10095,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((data1 === "principal") || (data1 === "session")) || (data1 === "tool")) || (data1 === "upstream"))){
-const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema184.properties.per.items.enum},message:"must be equal to one of the allowed values",schema:schema184.properties.per.items.enum,parentSchema:schema184.properties.per.items,data:data1};
+const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema184.properties.per.items.enum},schema:schema184.properties.per.items.enum,parentSchema:schema184.properties.per.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10107,7 +10107,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema184.properties.per.type,parentSchema:schema184.properties.per,data:data0};
+const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},schema:schema184.properties.per.type,parentSchema:schema184.properties.per,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10119,7 +10119,7 @@ errors++;
 if(data.principals !== undefined){
 let data2 = data.principals;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data2};
+const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10130,7 +10130,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data2};
+const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10142,7 +10142,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data2};
+const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10156,7 +10156,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data3};
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10167,7 +10167,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data3};
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10182,7 +10182,7 @@ errors++;
 if(data.profiles !== undefined){
 let data4 = data.profiles;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err12 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data4};
+const err12 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10193,7 +10193,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data4};
+const err13 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10205,7 +10205,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err14 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data4};
+const err14 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10219,7 +10219,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data5};
+const err15 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10230,7 +10230,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data5};
+const err16 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10245,7 +10245,7 @@ errors++;
 if(data.tools !== undefined){
 let data6 = data.tools;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err17 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data6};
+const err17 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10256,7 +10256,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data6};
+const err18 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10268,7 +10268,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err19 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data6};
+const err19 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10282,7 +10282,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data7};
+const err20 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10293,7 +10293,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data7};
+const err21 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10308,7 +10308,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data8 = data.upstreams;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err22 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data8};
+const err22 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -10319,7 +10319,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data8};
+const err23 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -10331,7 +10331,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data8};
+const err24 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -10345,7 +10345,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err25 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data9};
+const err25 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -10356,7 +10356,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data9};
+const err26 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -10371,7 +10371,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data10 = data.perMinute;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-const err27 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema184.properties.perMinute.type,parentSchema:schema184.properties.perMinute,data:data10};
+const err27 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema184.properties.perMinute.type,parentSchema:schema184.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -10382,7 +10382,7 @@ errors++;
 }
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 > 100000 || isNaN(data10)){
-const err28 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema184.properties.perMinute,data:data10};
+const err28 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema184.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -10392,7 +10392,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data10 < 1 || isNaN(data10)){
-const err29 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema184.properties.perMinute,data:data10};
+const err29 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema184.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -10406,7 +10406,7 @@ errors++;
 if(data.perDay !== undefined){
 let data11 = data.perDay;
 if(!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))){
-const err30 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema184.properties.perDay.type,parentSchema:schema184.properties.perDay,data:data11};
+const err30 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema184.properties.perDay.type,parentSchema:schema184.properties.perDay,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -10417,7 +10417,7 @@ errors++;
 }
 if((typeof data11 == "number") && (isFinite(data11))){
 if(data11 < 1 || isNaN(data11)){
-const err31 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema184.properties.perDay,data:data11};
+const err31 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema184.properties.perDay,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -10431,7 +10431,7 @@ errors++;
 if(data.inFlight !== undefined){
 let data12 = data.inFlight;
 if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
-const err32 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema184.properties.inFlight.type,parentSchema:schema184.properties.inFlight,data:data12};
+const err32 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},schema:schema184.properties.inFlight.type,parentSchema:schema184.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -10442,7 +10442,7 @@ errors++;
 }
 if((typeof data12 == "number") && (isFinite(data12))){
 if(data12 > 100000 || isNaN(data12)){
-const err33 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema184.properties.inFlight,data:data12};
+const err33 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema184.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -10452,7 +10452,7 @@ vErrors.push(err33);
 errors++;
 }
 if(data12 < 1 || isNaN(data12)){
-const err34 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema184.properties.inFlight,data:data12};
+const err34 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema184.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -10465,7 +10465,7 @@ errors++;
 }
 }
 else {
-const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema184.type,parentSchema:schema184,data};
+const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema184.type,parentSchema:schema184,data};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -10487,7 +10487,7 @@ if(data.state === undefined){
 data.state = ".gateway";
 }
 if(data.rules === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},message:"must have required property '"+"rules"+"'",schema:schema182.required,parentSchema:schema182,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},schema:schema182.required,parentSchema:schema182,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10498,7 +10498,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "rules") || (key0 === "state"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema182,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema182,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10515,7 +10515,7 @@ for(const key1 in data0){
 const _errs4 = errors;
 if(typeof key1 === "string"){
 if(!pattern3.test(key1)){
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10526,7 +10526,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
+const err3 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10537,7 +10537,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema182.properties.rules.propertyNames,parentSchema:schema182.properties.rules,data:data0};
+const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema182.properties.rules.propertyNames,parentSchema:schema182.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10555,7 +10555,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema182.properties.rules.type,parentSchema:schema182.properties.rules,data:data0};
+const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},schema:schema182.properties.rules.type,parentSchema:schema182.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10568,7 +10568,7 @@ errors++;
 let data2 = data.state;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err6 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema182.properties.state,data:data2};
+const err6 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema182.properties.state,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10579,7 +10579,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema182.properties.state.type,parentSchema:schema182.properties.state,data:data2};
+const err7 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema182.properties.state.type,parentSchema:schema182.properties.state,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10590,7 +10590,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema182.type,parentSchema:schema182,data};
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema182.type,parentSchema:schema182,data};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10603,14 +10603,14 @@ validate117.errors = vErrors;
 return errors === 0;
 }
 
-const schema189 = {"description":"Coding agents that speak the Agent Client Protocol, offered to clients as tools: `delegate_task` gives one of them work.","type":"object","additionalProperties":false,"properties":{"list":{"description":"The agents, by id.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"},"default":{},"examples":[{"gemini":{"command":"gemini","args":["--acp"],"capabilities":["search","review"]}}]},"defaults":{"description":"What holds for every agent that does not say otherwise.","$ref":"#/$defs/AgentSettingsConfig","examples":[{"limits":{"perMinute":10,"perDay":500}}]},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"description":"Globs that the real path of an agent's program must match, links followed. Without it the programs of `list` may run; those of a registry file never run without it.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"examples":[["/opt/agents/bin/*"]]},"roots":{"description":"Directories that a task may work in, relative to the configuration; links are followed. The first one is where a task works that names no directory.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1,"default":["."],"examples":[["/srv/work"]]},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"description":"Most agent processes at a time, over all agents.","type":"integer","minimum":1,"maximum":256,"default":4,"examples":[4]},"prefix":{"description":"What stands before the names of the tools. Default: nothing.","type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","default":"","x-says":"up to 32 letters, digits, dots, hyphens or underscores","examples":["agents__"]}},"examples":[{"roots":["/srv/work"],"list":{"gemini":{"command":"gemini","args":["--acp"]}}}]};
-const schema225 = {"description":"Agents from a file in the format of the ACP registry. It is read from disk, never fetched.","type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096,"examples":["registry.json"]},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1,"examples":[["opencode"]]}},"examples":[{"file":"registry.json","use":["opencode"]}]};
+const schema189 = {"type":"object","additionalProperties":false,"properties":{"list":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"}},"defaults":{"$ref":"#/$defs/AgentSettingsConfig"},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"roots":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"type":"integer","minimum":1,"maximum":256},"prefix":{"type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","x-says":"up to 32 letters, digits, dots, hyphens or underscores"}}};
+const schema225 = {"type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1}}};
 const pattern111 = new RegExp("^[A-Za-z0-9_.-]{0,32}$", "u");
-const schema191 = {"description":"One agent: a program that speaks the Agent Client Protocol on stdin and stdout.","type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096,"examples":["/opt/agents/bin/codex-acp"]},"args":{"description":"Its arguments, each one a string of its own.","type":"array","items":{"type":"string","maxLength":4096},"default":[],"examples":[["--acp"]]},"enabled":{"description":"Whether it takes part.","type":"boolean","default":true,"examples":[false]},"title":{"description":"What people call it.","type":"string","minLength":1,"maxLength":128,"examples":["Gemini CLI"]},"description":{"description":"What it is good at, for whoever chooses.","type":"string","maxLength":2048,"examples":["Long context and web search"]},"capabilities":{"description":"What it can do, in words of your own; a task that wants one goes only to agents that have it.","type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"},"default":[],"examples":[["code-generation","review"]]},"priority":{"description":"Which one is preferred where nothing else decides: the higher one.","type":"integer","minimum":-1000,"maximum":1000,"default":0,"examples":[80]},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"description":"Variables set for the agent. `HOME` is a directory of its own unless it is set here.","type":"object","additionalProperties":{"type":"string","x-secret":true},"examples":[{"GEMINI_API_KEY":"${GEMINI_API_KEY}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the agent gets as well; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.","type":"array","items":{"type":"string","minLength":1},"examples":[["PATH","LANG"]]},"mode":{"description":"The mode that each session is set to, by the agent's own id for it: where the agent asks, and what it may do.","type":"string","minLength":1,"maxLength":128,"examples":["workspace-write"]},"model":{"description":"The model that each session is set to, by the agent's own id for it.","type":"string","minLength":1,"maxLength":128,"examples":["fast-1"]},"options":{"description":"Other options of each session, by the agent's own ids.","type":"object","additionalProperties":{"type":["string","boolean"]},"examples":[{"thought_level":"low"}]},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"description":"Which of the gateway's own tools the agent may call back over MCP; `false` is none, and the default.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["files__*"]},false]},"isolation":{"description":"`none`: it works in the directory of the task. `worktree`: in a git worktree of its own, whose changes are the `diff` of the result. Default `none`.","enum":["none","worktree"],"examples":["worktree"]},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed). `bwrap` alone means all defaults; the directory of the task and its HOME can always be written.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","network":true}]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}},"examples":[{"command":"gemini","args":["--acp"],"capabilities":["search"]}]};
-const schema220 = {"description":"The gateway as an MCP server of the agent: for each session a token that lives as long as the task and knows its depth.","type":"object","additionalProperties":false,"properties":{"tools":{"description":"Tools that the agent sees, by the names that clients see, among those of the caller of the task.","type":"array","items":{"type":"string","minLength":1},"default":["*"],"examples":[["files__*"]]},"maxDepth":{"description":"How deep a delegated task may delegate: at this depth `delegate_task` is hidden. 0 hides it from every agent.","type":"integer","minimum":0,"maximum":8,"default":1,"examples":[2]},"maxTasks":{"description":"Tasks that one task may begin, with all that those begin.","type":"integer","minimum":0,"maximum":1000,"default":8,"examples":[8]}},"examples":[{"tools":["files__*"]}]};
+const schema191 = {"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096},"args":{"type":"array","items":{"type":"string","maxLength":4096}},"enabled":{"type":"boolean"},"title":{"type":"string","minLength":1,"maxLength":128},"description":{"type":"string","maxLength":2048},"capabilities":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"}},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
+const schema220 = {"type":"object","additionalProperties":false,"properties":{"tools":{"type":"array","items":{"type":"string","minLength":1}},"maxDepth":{"type":"integer","minimum":0,"maximum":8},"maxTasks":{"type":"integer","minimum":0,"maximum":1000}}};
 const pattern90 = new RegExp("^[a-z0-9][a-z0-9._-]{0,63}$", "u");
-const schema192 = {"description":"How the agent is told who pays. Without it the agent finds its own login in its HOME or environment.","type":"object","additionalProperties":false,"properties":{"method":{"description":"Id of the method for `authenticate`, as the agent names it. A method that needs a terminal is never started.","type":"string","minLength":1,"maxLength":128,"examples":["gemini-api-key"]},"meta":{"description":"What is sent along with it as `_meta`.","type":"object","x-secret":true,"examples":[{"gateway":{"baseUrl":"http://127.0.0.1:8099"}}]},"provider":{"$ref":"#/$defs/AgentProviderConfig"}},"examples":[{"method":"gemini-api-key"}]};
-const schema193 = {"description":"A model provider set by `providers/set`, so that no key is in the environment.","type":"object","additionalProperties":false,"required":["id","api","url"],"properties":{"id":{"description":"The agent's own id of the provider.","type":"string","minLength":1,"maxLength":128,"examples":["openai"]},"api":{"description":"The kind of API behind it.","type":"string","minLength":1,"maxLength":64,"examples":["openai"]},"url":{"description":"Where it is.","type":"string","minLength":1,"maxLength":2048,"examples":["http://127.0.0.1:8099/v1"]},"headers":{"description":"Headers of each request to it.","type":"object","additionalProperties":{"type":"string","x-secret":true},"default":{},"examples":[{"authorization":"Bearer ${KEY}"}]}},"examples":[{"id":"openai","api":"openai","url":"http://127.0.0.1:8099/v1"}]};
+const schema192 = {"type":"object","additionalProperties":false,"properties":{"method":{"type":"string","minLength":1,"maxLength":128},"meta":{"type":"object","x-secret":true},"provider":{"$ref":"#/$defs/AgentProviderConfig"}}};
+const schema193 = {"type":"object","additionalProperties":false,"required":["id","api","url"],"properties":{"id":{"description":"The agent's own id of the provider.","type":"string","minLength":1,"maxLength":128},"api":{"description":"The kind of API behind it.","type":"string","minLength":1,"maxLength":64},"url":{"description":"Where it is.","type":"string","minLength":1,"maxLength":2048},"headers":{"type":"object","additionalProperties":{"type":"string","x-secret":true}}}};
 
 function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -10618,7 +10618,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "method") || (key0 === "meta")) || (key0 === "provider"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema192,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema192,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10632,7 +10632,7 @@ if(data.method !== undefined){
 let data0 = data.method;
 if(typeof data0 === "string"){
 if(data0.length > 128){
-const err1 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters",schema:128,parentSchema:schema192.properties.method,data:data0};
+const err1 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema192.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10642,7 +10642,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema192.properties.method,data:data0};
+const err2 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema192.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10653,7 +10653,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema192.properties.method.type,parentSchema:schema192.properties.method,data:data0};
+const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},schema:schema192.properties.method.type,parentSchema:schema192.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10666,7 +10666,7 @@ errors++;
 if(data.meta !== undefined){
 let data1 = data.meta;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema192.properties.meta.type,parentSchema:schema192.properties.meta,data:data1};
+const err4 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "object"},schema:schema192.properties.meta.type,parentSchema:schema192.properties.meta,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10683,7 +10683,7 @@ if(data2.headers === undefined){
 data2.headers = {};
 }
 if(data2.id === undefined){
-const err5 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'",schema:schema193.required,parentSchema:schema193,data:data2};
+const err5 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "id"},schema:schema193.required,parentSchema:schema193,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10693,7 +10693,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data2.api === undefined){
-const err6 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "api"},message:"must have required property '"+"api"+"'",schema:schema193.required,parentSchema:schema193,data:data2};
+const err6 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "api"},schema:schema193.required,parentSchema:schema193,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10703,7 +10703,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2.url === undefined){
-const err7 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "url"},message:"must have required property '"+"url"+"'",schema:schema193.required,parentSchema:schema193,data:data2};
+const err7 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "url"},schema:schema193.required,parentSchema:schema193,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10714,7 +10714,7 @@ errors++;
 }
 for(const key1 in data2){
 if(!((((key1 === "id") || (key1 === "api")) || (key1 === "url")) || (key1 === "headers"))){
-const err8 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema193,data:data2};
+const err8 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema193,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10728,7 +10728,7 @@ if(data2.id !== undefined){
 let data3 = data2.id;
 if(typeof data3 === "string"){
 if(data3.length > 128){
-const err9 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters",schema:128,parentSchema:schema193.properties.id,data:data3};
+const err9 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema193.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10738,7 +10738,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema193.properties.id,data:data3};
+const err10 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10749,7 +10749,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema193.properties.id.type,parentSchema:schema193.properties.id,data:data3};
+const err11 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/type",keyword:"type",params:{type: "string"},schema:schema193.properties.id.type,parentSchema:schema193.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10763,7 +10763,7 @@ if(data2.api !== undefined){
 let data4 = data2.api;
 if(typeof data4 === "string"){
 if(data4.length > 64){
-const err12 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema193.properties.api,data:data4};
+const err12 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema193.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10773,7 +10773,7 @@ vErrors.push(err12);
 errors++;
 }
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema193.properties.api,data:data4};
+const err13 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10784,7 +10784,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema193.properties.api.type,parentSchema:schema193.properties.api,data:data4};
+const err14 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/type",keyword:"type",params:{type: "string"},schema:schema193.properties.api.type,parentSchema:schema193.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10798,7 +10798,7 @@ if(data2.url !== undefined){
 let data5 = data2.url;
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err15 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema193.properties.url,data:data5};
+const err15 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema193.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10808,7 +10808,7 @@ vErrors.push(err15);
 errors++;
 }
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema193.properties.url,data:data5};
+const err16 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10819,7 +10819,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema193.properties.url.type,parentSchema:schema193.properties.url,data:data5};
+const err17 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/type",keyword:"type",params:{type: "string"},schema:schema193.properties.url.type,parentSchema:schema193.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10834,7 +10834,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err18 = {instancePath:instancePath+"/provider/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/AgentProviderConfig/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema193.properties.headers.additionalProperties.type,parentSchema:schema193.properties.headers.additionalProperties,data:data7};
+const err18 = {instancePath:instancePath+"/provider/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/AgentProviderConfig/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema193.properties.headers.additionalProperties.type,parentSchema:schema193.properties.headers.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10846,7 +10846,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/provider/headers",schemaPath:"#/$defs/AgentProviderConfig/properties/headers/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema193.properties.headers.type,parentSchema:schema193.properties.headers,data:data6};
+const err19 = {instancePath:instancePath+"/provider/headers",schemaPath:"#/$defs/AgentProviderConfig/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema193.properties.headers.type,parentSchema:schema193.properties.headers,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10857,7 +10857,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema193.type,parentSchema:schema193,data:data2};
+const err20 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/type",keyword:"type",params:{type: "object"},schema:schema193.type,parentSchema:schema193,data:data2};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10869,7 +10869,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema192.type,parentSchema:schema192,data};
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema192.type,parentSchema:schema192,data};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10882,7 +10882,7 @@ validate123.errors = vErrors;
 return errors === 0;
 }
 
-const schema194 = {"description":"How much work an agent gets. What is counted per minute and day is kept on disk.","type":"object","additionalProperties":false,"properties":{"perMinute":{"description":"Most turns begun in any 60 seconds. Default: no limit.","type":"integer","minimum":1,"maximum":100000,"examples":[10]},"perDay":{"description":"Most turns begun in a day (UTC); a restart forgets nothing. Default: no limit.","type":"integer","minimum":1,"maximum":10000000,"examples":[500]},"concurrent":{"description":"Most tasks at a time. Default 2.","type":"integer","minimum":1,"maximum":256,"examples":[2]},"queue":{"description":"Tasks that may wait. Default 16.","type":"integer","minimum":0,"maximum":4096,"examples":[16]},"queueTimeout":{"description":"How long one waits at most. Default 60s.","$ref":"#/$defs/duration","examples":["60s"]},"onLimit":{"description":"What happens to a task that meets a limit: `fallback` – the next agent that fits; `queue` – it waits; `reject` – an error that says when to come back. Default `fallback`.","enum":["fallback","queue","reject"],"examples":["queue"]}},"examples":[{"perMinute":10,"perDay":500,"concurrent":2}]};
+const schema194 = {"type":"object","additionalProperties":false,"properties":{"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1,"maximum":10000000},"concurrent":{"type":"integer","minimum":1,"maximum":256},"queue":{"type":"integer","minimum":0,"maximum":4096},"queueTimeout":{"$ref":"#/$defs/duration"},"onLimit":{"enum":["fallback","queue","reject"]}}};
 
 function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -10890,7 +10890,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "perMinute") || (key0 === "perDay")) || (key0 === "concurrent")) || (key0 === "queue")) || (key0 === "queueTimeout")) || (key0 === "onLimit"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema194,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema194,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10903,7 +10903,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data0 = data.perMinute;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema194.properties.perMinute.type,parentSchema:schema194.properties.perMinute,data:data0};
+const err1 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.perMinute.type,parentSchema:schema194.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10914,7 +10914,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 100000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema194.properties.perMinute,data:data0};
+const err2 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema194.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10924,7 +10924,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema194.properties.perMinute,data:data0};
+const err3 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema194.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10938,7 +10938,7 @@ errors++;
 if(data.perDay !== undefined){
 let data1 = data.perDay;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema194.properties.perDay.type,parentSchema:schema194.properties.perDay,data:data1};
+const err4 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.perDay.type,parentSchema:schema194.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10949,7 +10949,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 10000000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},message:"must be <= 10000000",schema:10000000,parentSchema:schema194.properties.perDay,data:data1};
+const err5 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema194.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10959,7 +10959,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema194.properties.perDay,data:data1};
+const err6 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema194.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10973,7 +10973,7 @@ errors++;
 if(data.concurrent !== undefined){
 let data2 = data.concurrent;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema194.properties.concurrent.type,parentSchema:schema194.properties.concurrent,data:data2};
+const err7 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.concurrent.type,parentSchema:schema194.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10984,7 +10984,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 256 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256",schema:256,parentSchema:schema194.properties.concurrent,data:data2};
+const err8 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema194.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10994,7 +10994,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema194.properties.concurrent,data:data2};
+const err9 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema194.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11008,7 +11008,7 @@ errors++;
 if(data.queue !== undefined){
 let data3 = data.queue;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema194.properties.queue.type,parentSchema:schema194.properties.queue,data:data3};
+const err10 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.queue.type,parentSchema:schema194.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11019,7 +11019,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 4096 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},message:"must be <= 4096",schema:4096,parentSchema:schema194.properties.queue,data:data3};
+const err11 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},schema:4096,parentSchema:schema194.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11029,7 +11029,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 0 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema194.properties.queue,data:data3};
+const err12 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema194.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11043,7 +11043,7 @@ errors++;
 if(data.queueTimeout !== undefined){
 let data4 = data.queueTimeout;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data4};
+const err13 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -11054,7 +11054,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data4};
+const err14 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -11066,7 +11066,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern0.test(data4)){
-const err15 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
+const err15 = {instancePath:instancePath+"/queueTimeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -11080,7 +11080,7 @@ errors++;
 if(data.onLimit !== undefined){
 let data5 = data.onLimit;
 if(!(((data5 === "fallback") || (data5 === "queue")) || (data5 === "reject"))){
-const err16 = {instancePath:instancePath+"/onLimit",schemaPath:"#/properties/onLimit/enum",keyword:"enum",params:{allowedValues: schema194.properties.onLimit.enum},message:"must be equal to one of the allowed values",schema:schema194.properties.onLimit.enum,parentSchema:schema194.properties.onLimit,data:data5};
+const err16 = {instancePath:instancePath+"/onLimit",schemaPath:"#/properties/onLimit/enum",keyword:"enum",params:{allowedValues: schema194.properties.onLimit.enum},schema:schema194.properties.onLimit.enum,parentSchema:schema194.properties.onLimit,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11092,7 +11092,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema194.type,parentSchema:schema194,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema194.type,parentSchema:schema194,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11105,7 +11105,7 @@ validate125.errors = vErrors;
 return errors === 0;
 }
 
-const schema196 = {"description":"How long each phase may take; what takes longer ends the process, and says which phase it was.","type":"object","additionalProperties":false,"properties":{"initialize":{"description":"From the start of the process to its answer to `initialize`. Default 30s.","$ref":"#/$defs/duration","examples":["30s"]},"session":{"description":"A session made, loaded or resumed. Default 60s.","$ref":"#/$defs/duration","examples":["60s"]},"firstUpdate":{"description":"From the prompt to the first sign of life. Default 2m.","$ref":"#/$defs/duration","examples":["2m"]},"idle":{"description":"Between two signs of life. Default 10m.","$ref":"#/$defs/duration","examples":["10m"]},"turn":{"description":"The whole turn. Default 30m.","$ref":"#/$defs/duration","examples":["30m"]},"cancel":{"description":"From a cancellation to the end of the turn; then the process is ended. Default 10s.","$ref":"#/$defs/duration","examples":["10s"]}},"examples":[{"turn":"30m"}]};
+const schema196 = {"type":"object","additionalProperties":false,"properties":{"initialize":{"$ref":"#/$defs/duration"},"session":{"$ref":"#/$defs/duration"},"firstUpdate":{"$ref":"#/$defs/duration"},"idle":{"$ref":"#/$defs/duration"},"turn":{"$ref":"#/$defs/duration"},"cancel":{"$ref":"#/$defs/duration"}}};
 
 function validate127(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -11113,7 +11113,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "initialize") || (key0 === "session")) || (key0 === "firstUpdate")) || (key0 === "idle")) || (key0 === "turn")) || (key0 === "cancel"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema196,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema196,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11126,7 +11126,7 @@ errors++;
 if(data.initialize !== undefined){
 let data0 = data.initialize;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/initialize",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data0};
+const err1 = {instancePath:instancePath+"/initialize",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11137,7 +11137,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/initialize",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data0};
+const err2 = {instancePath:instancePath+"/initialize",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11149,7 +11149,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern0.test(data0)){
-const err3 = {instancePath:instancePath+"/initialize",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
+const err3 = {instancePath:instancePath+"/initialize",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11163,7 +11163,7 @@ errors++;
 if(data.session !== undefined){
 let data1 = data.session;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/session",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+const err4 = {instancePath:instancePath+"/session",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11174,7 +11174,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/session",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+const err5 = {instancePath:instancePath+"/session",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11186,7 +11186,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(!pattern0.test(data1)){
-const err6 = {instancePath:instancePath+"/session",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+const err6 = {instancePath:instancePath+"/session",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11200,7 +11200,7 @@ errors++;
 if(data.firstUpdate !== undefined){
 let data2 = data.firstUpdate;
 if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/firstUpdate",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data2};
+const err7 = {instancePath:instancePath+"/firstUpdate",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11211,7 +11211,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/firstUpdate",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data2};
+const err8 = {instancePath:instancePath+"/firstUpdate",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11223,7 +11223,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern0.test(data2)){
-const err9 = {instancePath:instancePath+"/firstUpdate",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+const err9 = {instancePath:instancePath+"/firstUpdate",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11237,7 +11237,7 @@ errors++;
 if(data.idle !== undefined){
 let data3 = data.idle;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err10 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
+const err10 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11248,7 +11248,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
+const err11 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11260,7 +11260,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(!pattern0.test(data3)){
-const err12 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
+const err12 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11274,7 +11274,7 @@ errors++;
 if(data.turn !== undefined){
 let data4 = data.turn;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/turn",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data4};
+const err13 = {instancePath:instancePath+"/turn",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -11285,7 +11285,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/turn",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data4};
+const err14 = {instancePath:instancePath+"/turn",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -11297,7 +11297,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern0.test(data4)){
-const err15 = {instancePath:instancePath+"/turn",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
+const err15 = {instancePath:instancePath+"/turn",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -11311,7 +11311,7 @@ errors++;
 if(data.cancel !== undefined){
 let data5 = data.cancel;
 if((typeof data5 !== "string") && (!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))))){
-const err16 = {instancePath:instancePath+"/cancel",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data5};
+const err16 = {instancePath:instancePath+"/cancel",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11322,7 +11322,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 < 0 || isNaN(data5)){
-const err17 = {instancePath:instancePath+"/cancel",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data5};
+const err17 = {instancePath:instancePath+"/cancel",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11334,7 +11334,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(!pattern0.test(data5)){
-const err18 = {instancePath:instancePath+"/cancel",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data5};
+const err18 = {instancePath:instancePath+"/cancel",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -11347,7 +11347,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema196.type,parentSchema:schema196,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema196.type,parentSchema:schema196,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -11360,7 +11360,7 @@ validate127.errors = vErrors;
 return errors === 0;
 }
 
-const schema203 = {"description":"Processes that are kept for the next task.","type":"object","additionalProperties":false,"properties":{"warm":{"description":"Processes started ahead. Default 0.","type":"integer","minimum":0,"maximum":16,"examples":[1]},"processes":{"description":"Most processes of this agent. Default 2.","type":"integer","minimum":1,"maximum":64,"examples":[2]},"sessions":{"description":"Most sessions in one process at a time. Default 4.","type":"integer","minimum":1,"maximum":64,"examples":[4]},"idle":{"description":"How long a process without a task is kept. Default 5m.","$ref":"#/$defs/duration","examples":["5m"]},"maxAge":{"description":"How long a process is used. Default 4h.","$ref":"#/$defs/duration","examples":["4h"]},"maxTurns":{"description":"Turns after which a process is replaced. Default 50.","type":"integer","minimum":1,"maximum":100000,"examples":[50]},"maxMemory":{"description":"Memory of a process with all it started, beyond which it is replaced. Default 1500MiB.","$ref":"#/$defs/size","examples":["1500MiB"]}},"examples":[{"warm":1,"sessions":4}]};
+const schema203 = {"type":"object","additionalProperties":false,"properties":{"warm":{"type":"integer","minimum":0,"maximum":16},"processes":{"type":"integer","minimum":1,"maximum":64},"sessions":{"type":"integer","minimum":1,"maximum":64},"idle":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"maxTurns":{"type":"integer","minimum":1,"maximum":100000},"maxMemory":{"$ref":"#/$defs/size"}}};
 
 function validate129(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -11368,7 +11368,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "warm") || (key0 === "processes")) || (key0 === "sessions")) || (key0 === "idle")) || (key0 === "maxAge")) || (key0 === "maxTurns")) || (key0 === "maxMemory"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema203,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema203,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11381,7 +11381,7 @@ errors++;
 if(data.warm !== undefined){
 let data0 = data.warm;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema203.properties.warm.type,parentSchema:schema203.properties.warm,data:data0};
+const err1 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/type",keyword:"type",params:{type: "integer"},schema:schema203.properties.warm.type,parentSchema:schema203.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11392,7 +11392,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 16 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/maximum",keyword:"maximum",params:{comparison: "<=", limit: 16},message:"must be <= 16",schema:16,parentSchema:schema203.properties.warm,data:data0};
+const err2 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/maximum",keyword:"maximum",params:{comparison: "<=", limit: 16},schema:16,parentSchema:schema203.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11402,7 +11402,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema203.properties.warm,data:data0};
+const err3 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema203.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11416,7 +11416,7 @@ errors++;
 if(data.processes !== undefined){
 let data1 = data.processes;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema203.properties.processes.type,parentSchema:schema203.properties.processes,data:data1};
+const err4 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema203.properties.processes.type,parentSchema:schema203.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11427,7 +11427,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 64 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema203.properties.processes,data:data1};
+const err5 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema203.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11437,7 +11437,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema203.properties.processes,data:data1};
+const err6 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema203.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11451,7 +11451,7 @@ errors++;
 if(data.sessions !== undefined){
 let data2 = data.sessions;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema203.properties.sessions.type,parentSchema:schema203.properties.sessions,data:data2};
+const err7 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema203.properties.sessions.type,parentSchema:schema203.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11462,7 +11462,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 64 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema203.properties.sessions,data:data2};
+const err8 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema203.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11472,7 +11472,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema203.properties.sessions,data:data2};
+const err9 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema203.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11486,7 +11486,7 @@ errors++;
 if(data.idle !== undefined){
 let data3 = data.idle;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err10 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
+const err10 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11497,7 +11497,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
+const err11 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11509,7 +11509,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(!pattern0.test(data3)){
-const err12 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
+const err12 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11523,7 +11523,7 @@ errors++;
 if(data.maxAge !== undefined){
 let data4 = data.maxAge;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data4};
+const err13 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -11534,7 +11534,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data4};
+const err14 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -11546,7 +11546,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern0.test(data4)){
-const err15 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
+const err15 = {instancePath:instancePath+"/maxAge",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -11560,7 +11560,7 @@ errors++;
 if(data.maxTurns !== undefined){
 let data5 = data.maxTurns;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err16 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema203.properties.maxTurns.type,parentSchema:schema203.properties.maxTurns,data:data5};
+const err16 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/type",keyword:"type",params:{type: "integer"},schema:schema203.properties.maxTurns.type,parentSchema:schema203.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11571,7 +11571,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 100000 || isNaN(data5)){
-const err17 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema203.properties.maxTurns,data:data5};
+const err17 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema203.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11581,7 +11581,7 @@ vErrors.push(err17);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err18 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema203.properties.maxTurns,data:data5};
+const err18 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema203.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -11595,7 +11595,7 @@ errors++;
 if(data.maxMemory !== undefined){
 let data6 = data.maxMemory;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err19 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data6};
+const err19 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -11606,7 +11606,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err20 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data6};
+const err20 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -11618,7 +11618,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(!pattern9.test(data6)){
-const err21 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+const err21 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -11631,7 +11631,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema203.type,parentSchema:schema203,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema203.type,parentSchema:schema203,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -11644,15 +11644,15 @@ validate129.errors = vErrors;
 return errors === 0;
 }
 
-const schema207 = {"description":"What an agent may do when it asks. The first rule that fits decides; `always` is never granted.","type":"object","additionalProperties":false,"properties":{"rules":{"description":"Rules in order.","type":"array","items":{"$ref":"#/$defs/AgentPermissionRuleConfig"},"maxItems":256,"examples":[[{"kinds":["read","search"],"do":"allow"},{"do":"ask"}]]},"default":{"description":"What is done where no rule fits. Default `deny`.","enum":["allow","deny","ask"],"examples":["ask"]},"askTimeout":{"description":"How long an answer of the caller is waited for; then it is denied. Default 5m.","$ref":"#/$defs/duration","examples":["5m"]}},"examples":[{"rules":[{"kinds":["read","search","think"],"do":"allow"}],"default":"ask"}]};
-const schema208 = {"description":"One rule: it fits when everything it says is true.","type":"object","additionalProperties":false,"required":["do"],"properties":{"kinds":{"description":"Kinds of tool call, in the words of the protocol.","type":"array","items":{"enum":["read","edit","delete","move","search","execute","think","fetch","switch_mode","other"]},"minItems":1,"examples":[["read","search"]]},"commands":{"description":"Globs that the whole command line of an `execute` must match. Where the rule allows, `*` stands for no shell operator such as `;`, `|` or `$`.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"examples":[["npm test*","git status"]]},"within":{"description":"Where all files it is about must be: `cwd`, or a directory, relative to the configuration. A command fits only in a rule that has `commands` too.","type":"string","minLength":1,"maxLength":4096,"examples":["cwd"]},"titles":{"description":"Globs that the title of the tool call must match.","$ref":"#/$defs/globs","examples":["Read *"]},"do":{"description":"`allow` this once, `deny` this once, or `ask` the caller.","enum":["allow","deny","ask"],"examples":["allow"]}},"examples":[{"kinds":["read"],"do":"allow"}]};
+const schema207 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentPermissionRuleConfig"},"maxItems":256},"default":{"enum":["allow","deny","ask"]},"askTimeout":{"$ref":"#/$defs/duration"}}};
+const schema208 = {"type":"object","additionalProperties":false,"required":["do"],"properties":{"kinds":{"type":"array","items":{"enum":["read","edit","delete","move","search","execute","think","fetch","switch_mode","other"]},"minItems":1},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"within":{"type":"string","minLength":1,"maxLength":4096},"titles":{"$ref":"#/$defs/globs"},"do":{"description":"`allow` this once, `deny` this once, or `ask` the caller.","enum":["allow","deny","ask"]}}};
 
 function validate132(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.do === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "do"},message:"must have required property '"+"do"+"'",schema:schema208.required,parentSchema:schema208,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "do"},schema:schema208.required,parentSchema:schema208,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11663,7 +11663,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "kinds") || (key0 === "commands")) || (key0 === "within")) || (key0 === "titles")) || (key0 === "do"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema208,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema208,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11677,7 +11677,7 @@ if(data.kinds !== undefined){
 let data0 = data.kinds;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema208.properties.kinds,data:data0};
+const err2 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema208.properties.kinds,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11690,7 +11690,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((((((((data1 === "read") || (data1 === "edit")) || (data1 === "delete")) || (data1 === "move")) || (data1 === "search")) || (data1 === "execute")) || (data1 === "think")) || (data1 === "fetch")) || (data1 === "switch_mode")) || (data1 === "other"))){
-const err3 = {instancePath:instancePath+"/kinds/" + i0,schemaPath:"#/properties/kinds/items/enum",keyword:"enum",params:{allowedValues: schema208.properties.kinds.items.enum},message:"must be equal to one of the allowed values",schema:schema208.properties.kinds.items.enum,parentSchema:schema208.properties.kinds.items,data:data1};
+const err3 = {instancePath:instancePath+"/kinds/" + i0,schemaPath:"#/properties/kinds/items/enum",keyword:"enum",params:{allowedValues: schema208.properties.kinds.items.enum},schema:schema208.properties.kinds.items.enum,parentSchema:schema208.properties.kinds.items,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11702,7 +11702,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema208.properties.kinds.type,parentSchema:schema208.properties.kinds,data:data0};
+const err4 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "array"},schema:schema208.properties.kinds.type,parentSchema:schema208.properties.kinds,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11720,7 +11720,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length > 4096){
-const err5 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:schema208.properties.commands.items,data:data3};
+const err5 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema208.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11730,7 +11730,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data3.length < 1){
-const err6 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema208.properties.commands.items,data:data3};
+const err6 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema208.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11741,7 +11741,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema208.properties.commands.items.type,parentSchema:schema208.properties.commands.items,data:data3};
+const err7 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema208.properties.commands.items.type,parentSchema:schema208.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11753,7 +11753,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema208.properties.commands.type,parentSchema:schema208.properties.commands,data:data2};
+const err8 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema208.properties.commands.type,parentSchema:schema208.properties.commands,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11767,7 +11767,7 @@ if(data.within !== undefined){
 let data4 = data.within;
 if(typeof data4 === "string"){
 if(data4.length > 4096){
-const err9 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:schema208.properties.within,data:data4};
+const err9 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema208.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11777,7 +11777,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4.length < 1){
-const err10 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema208.properties.within,data:data4};
+const err10 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema208.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11788,7 +11788,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema208.properties.within.type,parentSchema:schema208.properties.within,data:data4};
+const err11 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/type",keyword:"type",params:{type: "string"},schema:schema208.properties.within.type,parentSchema:schema208.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11801,7 +11801,7 @@ errors++;
 if(data.titles !== undefined){
 let data5 = data.titles;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err12 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data5};
+const err12 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11812,7 +11812,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err13 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data5};
+const err13 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -11824,7 +11824,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data5};
+const err14 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -11838,7 +11838,7 @@ for(let i2=0; i2<len2; i2++){
 let data6 = data5[i2];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err15 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data6};
+const err15 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -11849,7 +11849,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data6};
+const err16 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11864,7 +11864,7 @@ errors++;
 if(data.do !== undefined){
 let data7 = data.do;
 if(!(((data7 === "allow") || (data7 === "deny")) || (data7 === "ask"))){
-const err17 = {instancePath:instancePath+"/do",schemaPath:"#/properties/do/enum",keyword:"enum",params:{allowedValues: schema208.properties.do.enum},message:"must be equal to one of the allowed values",schema:schema208.properties.do.enum,parentSchema:schema208.properties.do,data:data7};
+const err17 = {instancePath:instancePath+"/do",schemaPath:"#/properties/do/enum",keyword:"enum",params:{allowedValues: schema208.properties.do.enum},schema:schema208.properties.do.enum,parentSchema:schema208.properties.do,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11876,7 +11876,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema208.type,parentSchema:schema208,data};
+const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema208.type,parentSchema:schema208,data};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -11896,7 +11896,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "rules") || (key0 === "default")) || (key0 === "askTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema207,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema207,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11910,7 +11910,7 @@ if(data.rules !== undefined){
 let data0 = data.rules;
 if(Array.isArray(data0)){
 if(data0.length > 256){
-const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},message:"must NOT have more than 256 items",schema:256,parentSchema:schema207.properties.rules,data:data0};
+const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema207.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11928,7 +11928,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema207.properties.rules.type,parentSchema:schema207.properties.rules,data:data0};
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema207.properties.rules.type,parentSchema:schema207.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11941,7 +11941,7 @@ errors++;
 if(data.default !== undefined){
 let data2 = data.default;
 if(!(((data2 === "allow") || (data2 === "deny")) || (data2 === "ask"))){
-const err3 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/enum",keyword:"enum",params:{allowedValues: schema207.properties.default.enum},message:"must be equal to one of the allowed values",schema:schema207.properties.default.enum,parentSchema:schema207.properties.default,data:data2};
+const err3 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/enum",keyword:"enum",params:{allowedValues: schema207.properties.default.enum},schema:schema207.properties.default.enum,parentSchema:schema207.properties.default,data:data2};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11954,7 +11954,7 @@ errors++;
 if(data.askTimeout !== undefined){
 let data3 = data.askTimeout;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err4 = {instancePath:instancePath+"/askTimeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
+const err4 = {instancePath:instancePath+"/askTimeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11965,7 +11965,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err5 = {instancePath:instancePath+"/askTimeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
+const err5 = {instancePath:instancePath+"/askTimeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11977,7 +11977,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(!pattern0.test(data3)){
-const err6 = {instancePath:instancePath+"/askTimeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
+const err6 = {instancePath:instancePath+"/askTimeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11990,7 +11990,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema207.type,parentSchema:schema207,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema207.type,parentSchema:schema207,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12003,7 +12003,7 @@ validate131.errors = vErrors;
 return errors === 0;
 }
 
-const schema211 = {"description":"How much of what an agent says is kept and given.","type":"object","additionalProperties":false,"properties":{"inline":{"description":"Text in the result of a call; the rest is paged by `agent_result`. Default 64KiB.","$ref":"#/$defs/size","examples":["64KiB"]},"keep":{"description":"Text kept of one task; what is beyond is cut, and said. Default 8MiB.","$ref":"#/$defs/size","examples":["8MiB"]},"maxLine":{"description":"Longest message of the agent. Default 32MiB.","$ref":"#/$defs/size","examples":["32MiB"]},"events":{"description":"Events kept of one task: tool calls, plans, permissions. Default 500.","type":"integer","minimum":0,"maximum":100000,"examples":[500]},"thoughts":{"description":"Whether thoughts are among the events. Default false.","type":"boolean","examples":[true]}},"examples":[{"inline":"64KiB"}]};
+const schema211 = {"type":"object","additionalProperties":false,"properties":{"inline":{"$ref":"#/$defs/size"},"keep":{"$ref":"#/$defs/size"},"maxLine":{"$ref":"#/$defs/size"},"events":{"type":"integer","minimum":0,"maximum":100000},"thoughts":{"type":"boolean"}}};
 
 function validate135(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -12011,7 +12011,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "inline") || (key0 === "keep")) || (key0 === "maxLine")) || (key0 === "events")) || (key0 === "thoughts"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema211,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema211,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12024,7 +12024,7 @@ errors++;
 if(data.inline !== undefined){
 let data0 = data.inline;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data0};
+const err1 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12035,7 +12035,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data0};
+const err2 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12047,7 +12047,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(!pattern9.test(data0)){
-const err3 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
+const err3 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12061,7 +12061,7 @@ errors++;
 if(data.keep !== undefined){
 let data1 = data.keep;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data1};
+const err4 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12072,7 +12072,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data1};
+const err5 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12084,7 +12084,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(!pattern9.test(data1)){
-const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data1};
+const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12098,7 +12098,7 @@ errors++;
 if(data.maxLine !== undefined){
 let data2 = data.maxLine;
 if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data2};
+const err7 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12109,7 +12109,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data2};
+const err8 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12121,7 +12121,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern9.test(data2)){
-const err9 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data2};
+const err9 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12135,7 +12135,7 @@ errors++;
 if(data.events !== undefined){
 let data3 = data.events;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema211.properties.events.type,parentSchema:schema211.properties.events,data:data3};
+const err10 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/type",keyword:"type",params:{type: "integer"},schema:schema211.properties.events.type,parentSchema:schema211.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12146,7 +12146,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 100000 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},message:"must be <= 100000",schema:100000,parentSchema:schema211.properties.events,data:data3};
+const err11 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema211.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -12156,7 +12156,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 0 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema211.properties.events,data:data3};
+const err12 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema211.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -12170,7 +12170,7 @@ errors++;
 if(data.thoughts !== undefined){
 let data4 = data.thoughts;
 if(typeof data4 !== "boolean"){
-const err13 = {instancePath:instancePath+"/thoughts",schemaPath:"#/properties/thoughts/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema211.properties.thoughts.type,parentSchema:schema211.properties.thoughts,data:data4};
+const err13 = {instancePath:instancePath+"/thoughts",schemaPath:"#/properties/thoughts/type",keyword:"type",params:{type: "boolean"},schema:schema211.properties.thoughts.type,parentSchema:schema211.properties.thoughts,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12182,7 +12182,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema211.type,parentSchema:schema211,data};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema211.type,parentSchema:schema211,data};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12195,15 +12195,15 @@ validate135.errors = vErrors;
 return errors === 0;
 }
 
-const schema215 = {"description":"What the gateway does for the agent when asked, inside the directory of the task. It does not bind the agent's own tools.","type":"object","additionalProperties":false,"properties":{"readFiles":{"description":"`fs/read_text_file`. Default false.","type":"boolean","examples":[true]},"writeFiles":{"description":"`fs/write_text_file`. Default false.","type":"boolean","examples":[true]},"terminal":{"description":"`terminal/*`: `false`, and the default, is none; a map says which programs may run.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentTerminalConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"commands":["/usr/bin/git"]},false]},"maxFile":{"description":"Largest file that is read or written. Default 4MiB.","$ref":"#/$defs/size","examples":["4MiB"]}},"examples":[{"readFiles":true}]};
-const schema216 = {"description":"Programs that an agent may run through the gateway. An agent that runs everything in a shell needs that shell here, and is then not bound at all.","type":"object","additionalProperties":false,"required":["commands"],"properties":{"commands":{"description":"Globs that the real path of the program must match, links followed.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1,"examples":[["/usr/bin/git"]]},"max":{"description":"Most terminals of one task at a time. Default 4.","type":"integer","minimum":1,"maximum":64,"examples":[4]},"timeout":{"description":"How long a program may run. Default 10m.","$ref":"#/$defs/duration","examples":["10m"]},"output":{"description":"Most output kept; what is older is dropped. Default 1MiB.","$ref":"#/$defs/size","examples":["1MiB"]}},"examples":[{"commands":["/usr/bin/git"]}]};
+const schema215 = {"type":"object","additionalProperties":false,"properties":{"readFiles":{"type":"boolean"},"writeFiles":{"type":"boolean"},"terminal":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentTerminalConfig"},"else":{"const":false,"x-says":"a map or false"}},"maxFile":{"$ref":"#/$defs/size"}}};
+const schema216 = {"type":"object","additionalProperties":false,"required":["commands"],"properties":{"commands":{"description":"Globs that the real path of the program must match, links followed.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"max":{"type":"integer","minimum":1,"maximum":64},"timeout":{"$ref":"#/$defs/duration"},"output":{"$ref":"#/$defs/size"}}};
 
 function validate138(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.commands === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "commands"},message:"must have required property '"+"commands"+"'",schema:schema216.required,parentSchema:schema216,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "commands"},schema:schema216.required,parentSchema:schema216,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12214,7 +12214,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "commands") || (key0 === "max")) || (key0 === "timeout")) || (key0 === "output"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema216,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema216,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12228,7 +12228,7 @@ if(data.commands !== undefined){
 let data0 = data.commands;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema216.properties.commands,data:data0};
+const err2 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema216.properties.commands,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12242,7 +12242,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length > 4096){
-const err3 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:schema216.properties.commands.items,data:data1};
+const err3 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema216.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12252,7 +12252,7 @@ vErrors.push(err3);
 errors++;
 }
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema216.properties.commands.items,data:data1};
+const err4 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema216.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12263,7 +12263,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema216.properties.commands.items.type,parentSchema:schema216.properties.commands.items,data:data1};
+const err5 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema216.properties.commands.items.type,parentSchema:schema216.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12275,7 +12275,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema216.properties.commands.type,parentSchema:schema216.properties.commands,data:data0};
+const err6 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema216.properties.commands.type,parentSchema:schema216.properties.commands,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12288,7 +12288,7 @@ errors++;
 if(data.max !== undefined){
 let data2 = data.max;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema216.properties.max.type,parentSchema:schema216.properties.max,data:data2};
+const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema216.properties.max.type,parentSchema:schema216.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12299,7 +12299,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 64 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},message:"must be <= 64",schema:64,parentSchema:schema216.properties.max,data:data2};
+const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema216.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12309,7 +12309,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema216.properties.max,data:data2};
+const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema216.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12323,7 +12323,7 @@ errors++;
 if(data.timeout !== undefined){
 let data3 = data.timeout;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err10 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data3};
+const err10 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12334,7 +12334,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data3};
+const err11 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -12346,7 +12346,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(!pattern0.test(data3)){
-const err12 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
+const err12 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -12360,7 +12360,7 @@ errors++;
 if(data.output !== undefined){
 let data4 = data.output;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data4};
+const err13 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12371,7 +12371,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data4};
+const err14 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12383,7 +12383,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(!pattern9.test(data4)){
-const err15 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data4};
+const err15 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -12396,7 +12396,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema216.type,parentSchema:schema216,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema216.type,parentSchema:schema216,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12416,7 +12416,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "readFiles") || (key0 === "writeFiles")) || (key0 === "terminal")) || (key0 === "maxFile"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema215,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema215,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12429,7 +12429,7 @@ errors++;
 if(data.readFiles !== undefined){
 let data0 = data.readFiles;
 if(typeof data0 !== "boolean"){
-const err1 = {instancePath:instancePath+"/readFiles",schemaPath:"#/properties/readFiles/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema215.properties.readFiles.type,parentSchema:schema215.properties.readFiles,data:data0};
+const err1 = {instancePath:instancePath+"/readFiles",schemaPath:"#/properties/readFiles/type",keyword:"type",params:{type: "boolean"},schema:schema215.properties.readFiles.type,parentSchema:schema215.properties.readFiles,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12442,7 +12442,7 @@ errors++;
 if(data.writeFiles !== undefined){
 let data1 = data.writeFiles;
 if(typeof data1 !== "boolean"){
-const err2 = {instancePath:instancePath+"/writeFiles",schemaPath:"#/properties/writeFiles/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema215.properties.writeFiles.type,parentSchema:schema215.properties.writeFiles,data:data1};
+const err2 = {instancePath:instancePath+"/writeFiles",schemaPath:"#/properties/writeFiles/type",keyword:"type",params:{type: "boolean"},schema:schema215.properties.writeFiles.type,parentSchema:schema215.properties.writeFiles,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12455,7 +12455,7 @@ errors++;
 if(data.terminal !== undefined){
 let data2 = data.terminal;
 if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (typeof data2 !== "boolean")){
-const err3 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/type",keyword:"type",params:{type: schema215.properties.terminal.type},message:"must be object,boolean",schema:schema215.properties.terminal.type,parentSchema:schema215.properties.terminal,data:data2};
+const err3 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/type",keyword:"type",params:{type: schema215.properties.terminal.type},schema:schema215.properties.terminal.type,parentSchema:schema215.properties.terminal,data:data2};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12501,7 +12501,7 @@ ifClause0 = "then";
 else {
 const _errs12 = errors;
 if(false !== data2){
-const err5 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema215.properties.terminal.else,data:data2};
+const err5 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema215.properties.terminal.else,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12515,7 +12515,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err6 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema215.properties.terminal.if,parentSchema:schema215.properties.terminal,data:data2};
+const err6 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema215.properties.terminal.if,parentSchema:schema215.properties.terminal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12528,7 +12528,7 @@ errors++;
 if(data.maxFile !== undefined){
 let data3 = data.maxFile;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err7 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},message:"must be string,integer",schema:schema30.type,parentSchema:schema30,data:data3};
+const err7 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12539,7 +12539,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema30,data:data3};
+const err8 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12551,7 +12551,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(!pattern9.test(data3)){
-const err9 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},message:"must match pattern \""+"^\\d{1,12}(B|KiB|MiB|GiB)$"+"\"",schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data3};
+const err9 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12564,7 +12564,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema215.type,parentSchema:schema215,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema215.type,parentSchema:schema215,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12595,7 +12595,7 @@ if(data.priority === undefined){
 data.priority = 0;
 }
 if(data.command === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},message:"must have required property '"+"command"+"'",schema:schema191.required,parentSchema:schema191,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema191.required,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12606,7 +12606,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(func2.call(schema191.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema191,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12620,7 +12620,7 @@ if(data.command !== undefined){
 let data0 = data.command;
 if(typeof data0 === "string"){
 if(data0.length > 4096){
-const err2 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:schema191.properties.command,data:data0};
+const err2 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema191.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12630,7 +12630,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema191.properties.command,data:data0};
+const err3 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12641,7 +12641,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.command.type,parentSchema:schema191.properties.command,data:data0};
+const err4 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema191.properties.command.type,parentSchema:schema191.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12658,7 +12658,7 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(data2.length > 4096){
-const err5 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:schema191.properties.args.items,data:data2};
+const err5 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema191.properties.args.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12669,7 +12669,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.args.items.type,parentSchema:schema191.properties.args.items,data:data2};
+const err6 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema191.properties.args.items.type,parentSchema:schema191.properties.args.items,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12681,7 +12681,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema191.properties.args.type,parentSchema:schema191.properties.args,data:data1};
+const err7 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema191.properties.args.type,parentSchema:schema191.properties.args,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12692,7 +12692,7 @@ errors++;
 }
 let data3 = data.enabled;
 if(typeof data3 !== "boolean"){
-const err8 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema191.properties.enabled.type,parentSchema:schema191.properties.enabled,data:data3};
+const err8 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema191.properties.enabled.type,parentSchema:schema191.properties.enabled,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12705,7 +12705,7 @@ if(data.title !== undefined){
 let data4 = data.title;
 if(typeof data4 === "string"){
 if(data4.length > 128){
-const err9 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters",schema:128,parentSchema:schema191.properties.title,data:data4};
+const err9 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema191.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12715,7 +12715,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4.length < 1){
-const err10 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema191.properties.title,data:data4};
+const err10 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12726,7 +12726,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.title.type,parentSchema:schema191.properties.title,data:data4};
+const err11 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},schema:schema191.properties.title.type,parentSchema:schema191.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -12740,7 +12740,7 @@ if(data.description !== undefined){
 let data5 = data.description;
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters",schema:2048,parentSchema:schema191.properties.description,data:data5};
+const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema191.properties.description,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -12751,7 +12751,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.description.type,parentSchema:schema191.properties.description,data:data5};
+const err13 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},schema:schema191.properties.description.type,parentSchema:schema191.properties.description,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12768,7 +12768,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(!pattern90.test(data7)){
-const err14 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9][a-z0-9._-]{0,63}$"},message:"must match pattern \""+"^[a-z0-9][a-z0-9._-]{0,63}$"+"\"",schema:"^[a-z0-9][a-z0-9._-]{0,63}$",parentSchema:schema191.properties.capabilities.items,data:data7};
+const err14 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9][a-z0-9._-]{0,63}$"},schema:"^[a-z0-9][a-z0-9._-]{0,63}$",parentSchema:schema191.properties.capabilities.items,data:data7};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12779,7 +12779,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.capabilities.items.type,parentSchema:schema191.properties.capabilities.items,data:data7};
+const err15 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/type",keyword:"type",params:{type: "string"},schema:schema191.properties.capabilities.items.type,parentSchema:schema191.properties.capabilities.items,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -12791,7 +12791,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/capabilities",schemaPath:"#/properties/capabilities/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema191.properties.capabilities.type,parentSchema:schema191.properties.capabilities,data:data6};
+const err16 = {instancePath:instancePath+"/capabilities",schemaPath:"#/properties/capabilities/type",keyword:"type",params:{type: "array"},schema:schema191.properties.capabilities.type,parentSchema:schema191.properties.capabilities,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12802,7 +12802,7 @@ errors++;
 }
 let data8 = data.priority;
 if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-const err17 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema191.properties.priority.type,parentSchema:schema191.properties.priority,data:data8};
+const err17 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema191.properties.priority.type,parentSchema:schema191.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -12813,7 +12813,7 @@ errors++;
 }
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 > 1000 || isNaN(data8)){
-const err18 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema191.properties.priority,data:data8};
+const err18 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema191.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -12823,7 +12823,7 @@ vErrors.push(err18);
 errors++;
 }
 if(data8 < -1000 || isNaN(data8)){
-const err19 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},message:"must be >= -1000",schema:-1000,parentSchema:schema191.properties.priority,data:data8};
+const err19 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema191.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -12845,7 +12845,7 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 for(const key1 in data10){
 let data11 = data10[key1];
 if(typeof data11 !== "string"){
-const err20 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.env.additionalProperties.type,parentSchema:schema191.properties.env.additionalProperties,data:data11};
+const err20 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema191.properties.env.additionalProperties.type,parentSchema:schema191.properties.env.additionalProperties,data:data11};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -12857,7 +12857,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema191.properties.env.type,parentSchema:schema191.properties.env,data:data10};
+const err21 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema191.properties.env.type,parentSchema:schema191.properties.env,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -12875,7 +12875,7 @@ for(let i2=0; i2<len2; i2++){
 let data13 = data12[i2];
 if(typeof data13 === "string"){
 if(data13.length < 1){
-const err22 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema191.properties.inheritEnv.items,data:data13};
+const err22 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.inheritEnv.items,data:data13};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -12886,7 +12886,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.inheritEnv.items.type,parentSchema:schema191.properties.inheritEnv.items,data:data13};
+const err23 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema191.properties.inheritEnv.items.type,parentSchema:schema191.properties.inheritEnv.items,data:data13};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -12898,7 +12898,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema191.properties.inheritEnv.type,parentSchema:schema191.properties.inheritEnv,data:data12};
+const err24 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema191.properties.inheritEnv.type,parentSchema:schema191.properties.inheritEnv,data:data12};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -12912,7 +12912,7 @@ if(data.mode !== undefined){
 let data14 = data.mode;
 if(typeof data14 === "string"){
 if(data14.length > 128){
-const err25 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters",schema:128,parentSchema:schema191.properties.mode,data:data14};
+const err25 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema191.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -12922,7 +12922,7 @@ vErrors.push(err25);
 errors++;
 }
 if(data14.length < 1){
-const err26 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema191.properties.mode,data:data14};
+const err26 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -12933,7 +12933,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.mode.type,parentSchema:schema191.properties.mode,data:data14};
+const err27 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema191.properties.mode.type,parentSchema:schema191.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -12947,7 +12947,7 @@ if(data.model !== undefined){
 let data15 = data.model;
 if(typeof data15 === "string"){
 if(data15.length > 128){
-const err28 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters",schema:128,parentSchema:schema191.properties.model,data:data15};
+const err28 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema191.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -12957,7 +12957,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data15.length < 1){
-const err29 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema191.properties.model,data:data15};
+const err29 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -12968,7 +12968,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema191.properties.model.type,parentSchema:schema191.properties.model,data:data15};
+const err30 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema191.properties.model.type,parentSchema:schema191.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -12984,7 +12984,7 @@ if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
 for(const key2 in data16){
 let data17 = data16[key2];
 if((typeof data17 !== "string") && (typeof data17 !== "boolean")){
-const err31 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema191.properties.options.additionalProperties.type},message:"must be string,boolean",schema:schema191.properties.options.additionalProperties.type,parentSchema:schema191.properties.options.additionalProperties,data:data17};
+const err31 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema191.properties.options.additionalProperties.type},schema:schema191.properties.options.additionalProperties.type,parentSchema:schema191.properties.options.additionalProperties,data:data17};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -12996,7 +12996,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema191.properties.options.type,parentSchema:schema191.properties.options,data:data16};
+const err32 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema191.properties.options.type,parentSchema:schema191.properties.options,data:data16};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -13045,7 +13045,7 @@ errors = vErrors.length;
 if(data.callback !== undefined){
 let data24 = data.callback;
 if((!(data24 && typeof data24 == "object" && !Array.isArray(data24))) && (typeof data24 !== "boolean")){
-const err33 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema191.properties.callback.type},message:"must be object,boolean",schema:schema191.properties.callback.type,parentSchema:schema191.properties.callback,data:data24};
+const err33 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema191.properties.callback.type},schema:schema191.properties.callback.type,parentSchema:schema191.properties.callback,data:data24};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -13092,7 +13092,7 @@ data24.maxTasks = 8;
 }
 for(const key3 in data24){
 if(!(((key3 === "tools") || (key3 === "maxDepth")) || (key3 === "maxTasks"))){
-const err35 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema220,data:data24};
+const err35 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema220,data:data24};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -13109,7 +13109,7 @@ for(let i3=0; i3<len3; i3++){
 let data26 = data25[i3];
 if(typeof data26 === "string"){
 if(data26.length < 1){
-const err36 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema220.properties.tools.items,data:data26};
+const err36 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema220.properties.tools.items,data:data26};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -13120,7 +13120,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema220.properties.tools.items.type,parentSchema:schema220.properties.tools.items,data:data26};
+const err37 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema220.properties.tools.items.type,parentSchema:schema220.properties.tools.items,data:data26};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -13132,7 +13132,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema220.properties.tools.type,parentSchema:schema220.properties.tools,data:data25};
+const err38 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema220.properties.tools.type,parentSchema:schema220.properties.tools,data:data25};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -13143,7 +13143,7 @@ errors++;
 }
 let data27 = data24.maxDepth;
 if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err39 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema220.properties.maxDepth.type,parentSchema:schema220.properties.maxDepth,data:data27};
+const err39 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.maxDepth.type,parentSchema:schema220.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -13154,7 +13154,7 @@ errors++;
 }
 if((typeof data27 == "number") && (isFinite(data27))){
 if(data27 > 8 || isNaN(data27)){
-const err40 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},message:"must be <= 8",schema:8,parentSchema:schema220.properties.maxDepth,data:data27};
+const err40 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema220.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -13164,7 +13164,7 @@ vErrors.push(err40);
 errors++;
 }
 if(data27 < 0 || isNaN(data27)){
-const err41 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema220.properties.maxDepth,data:data27};
+const err41 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema220.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -13176,7 +13176,7 @@ errors++;
 }
 let data28 = data24.maxTasks;
 if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
-const err42 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema220.properties.maxTasks.type,parentSchema:schema220.properties.maxTasks,data:data28};
+const err42 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.maxTasks.type,parentSchema:schema220.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -13187,7 +13187,7 @@ errors++;
 }
 if((typeof data28 == "number") && (isFinite(data28))){
 if(data28 > 1000 || isNaN(data28)){
-const err43 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema220.properties.maxTasks,data:data28};
+const err43 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema220.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -13197,7 +13197,7 @@ vErrors.push(err43);
 errors++;
 }
 if(data28 < 0 || isNaN(data28)){
-const err44 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema220.properties.maxTasks,data:data28};
+const err44 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema220.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -13209,7 +13209,7 @@ errors++;
 }
 }
 else {
-const err45 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema220.type,parentSchema:schema220,data:data24};
+const err45 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema220.type,parentSchema:schema220,data:data24};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -13225,7 +13225,7 @@ ifClause0 = "then";
 else {
 const _errs62 = errors;
 if(false !== data24){
-const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema191.properties.callback.else,data:data24};
+const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema191.properties.callback.else,data:data24};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -13239,7 +13239,7 @@ valid9 = _valid0;
 ifClause0 = "else";
 }
 if(!valid9){
-const err47 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema191.properties.callback.if,parentSchema:schema191.properties.callback,data:data24};
+const err47 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema191.properties.callback.if,parentSchema:schema191.properties.callback,data:data24};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -13252,7 +13252,7 @@ errors++;
 if(data.isolation !== undefined){
 let data29 = data.isolation;
 if(!((data29 === "none") || (data29 === "worktree"))){
-const err48 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema191.properties.isolation.enum},message:"must be equal to one of the allowed values",schema:schema191.properties.isolation.enum,parentSchema:schema191.properties.isolation,data:data29};
+const err48 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema191.properties.isolation.enum},schema:schema191.properties.isolation.enum,parentSchema:schema191.properties.isolation,data:data29};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -13265,7 +13265,7 @@ errors++;
 if(data.sandbox !== undefined){
 let data30 = data.sandbox;
 if((!(data30 && typeof data30 == "object" && !Array.isArray(data30))) && (typeof data30 !== "string")){
-const err49 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema191.properties.sandbox.type},message:"must be object,string",schema:schema191.properties.sandbox.type,parentSchema:schema191.properties.sandbox,data:data30};
+const err49 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema191.properties.sandbox.type},schema:schema191.properties.sandbox.type,parentSchema:schema191.properties.sandbox,data:data30};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -13311,7 +13311,7 @@ if(data30.hide === undefined){
 data30.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data30.type === undefined){
-const err51 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema41.required,parentSchema:schema41,data:data30};
+const err51 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema41.required,parentSchema:schema41,data:data30};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -13322,7 +13322,7 @@ errors++;
 }
 for(const key4 in data30){
 if(!((((key4 === "type") || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
-const err52 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema41,data:data30};
+const err52 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema41,data:data30};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -13335,7 +13335,7 @@ errors++;
 if(data30.type !== undefined){
 let data31 = data30.type;
 if(typeof data31 !== "string"){
-const err53 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data31};
+const err53 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data31};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -13345,7 +13345,7 @@ vErrors.push(err53);
 errors++;
 }
 if("bwrap" !== data31){
-const err54 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema41.properties.type,data:data31};
+const err54 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema41.properties.type,data:data31};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -13362,7 +13362,7 @@ for(let i4=0; i4<len4; i4++){
 let data33 = data32[i4];
 if(typeof data33 === "string"){
 if(data33.length < 1){
-const err55 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.write.items,data:data33};
+const err55 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.write.items,data:data33};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -13373,7 +13373,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data33};
+const err56 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data33};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -13385,7 +13385,7 @@ errors++;
 }
 }
 else {
-const err57 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data32};
+const err57 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data32};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -13396,7 +13396,7 @@ errors++;
 }
 let data34 = data30.network;
 if(typeof data34 !== "boolean"){
-const err58 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data34};
+const err58 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data34};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -13412,7 +13412,7 @@ for(let i5=0; i5<len5; i5++){
 let data36 = data35[i5];
 if(typeof data36 === "string"){
 if(data36.length < 1){
-const err59 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.hide.items,data:data36};
+const err59 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.hide.items,data:data36};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -13423,7 +13423,7 @@ errors++;
 }
 }
 else {
-const err60 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data36};
+const err60 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data36};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -13435,7 +13435,7 @@ errors++;
 }
 }
 else {
-const err61 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data35};
+const err61 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data35};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -13446,7 +13446,7 @@ errors++;
 }
 }
 else {
-const err62 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data:data30};
+const err62 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema41.type,parentSchema:schema41,data:data30};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -13462,7 +13462,7 @@ ifClause1 = "then";
 else {
 const _errs85 = errors;
 if("bwrap" !== data30){
-const err63 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema191.properties.sandbox.else,data:data30};
+const err63 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema191.properties.sandbox.else,data:data30};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -13476,7 +13476,7 @@ valid14 = _valid1;
 ifClause1 = "else";
 }
 if(!valid14){
-const err64 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema191.properties.sandbox.if,parentSchema:schema191.properties.sandbox,data:data30};
+const err64 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema191.properties.sandbox.if,parentSchema:schema191.properties.sandbox,data:data30};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -13494,7 +13494,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err65 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema191.type,parentSchema:schema191,data};
+const err65 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema191.type,parentSchema:schema191,data};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -13507,7 +13507,7 @@ validate122.errors = vErrors;
 return errors === 0;
 }
 
-const schema222 = {"description":"What may be said of one agent, and in `defaults` of all.","type":"object","additionalProperties":false,"properties":{"env":{"description":"Variables set for the agent. `HOME` is a directory of its own unless it is set here.","type":"object","additionalProperties":{"type":"string","x-secret":true},"examples":[{"GEMINI_API_KEY":"${GEMINI_API_KEY}"}]},"inheritEnv":{"description":"Variables of the gateway's own environment that the agent gets as well; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.","type":"array","items":{"type":"string","minLength":1},"examples":[["PATH","LANG"]]},"mode":{"description":"The mode that each session is set to, by the agent's own id for it: where the agent asks, and what it may do.","type":"string","minLength":1,"maxLength":128,"examples":["workspace-write"]},"model":{"description":"The model that each session is set to, by the agent's own id for it.","type":"string","minLength":1,"maxLength":128,"examples":["fast-1"]},"options":{"description":"Other options of each session, by the agent's own ids.","type":"object","additionalProperties":{"type":["string","boolean"]},"examples":[{"thought_level":"low"}]},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"description":"Which of the gateway's own tools the agent may call back over MCP; `false` is none, and the default.","type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"},"examples":[{"tools":["files__*"]},false]},"isolation":{"description":"`none`: it works in the directory of the task. `worktree`: in a git worktree of its own, whose changes are the `diff` of the result. Default `none`.","enum":["none","worktree"],"examples":["worktree"]},"sandbox":{"description":"Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed). `bwrap` alone means all defaults; the directory of the task and its HOME can always be written.","type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"},"examples":["bwrap",{"type":"bwrap","network":true}]},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}},"examples":[{"limits":{"perMinute":10}}]};
+const schema222 = {"type":"object","additionalProperties":false,"properties":{"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
 
 function validate143(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -13515,7 +13515,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(func2.call(schema222.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema222,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema222,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -13531,7 +13531,7 @@ if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 for(const key1 in data0){
 let data1 = data0[key1];
 if(typeof data1 !== "string"){
-const err1 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema222.properties.env.additionalProperties.type,parentSchema:schema222.properties.env.additionalProperties,data:data1};
+const err1 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema222.properties.env.additionalProperties.type,parentSchema:schema222.properties.env.additionalProperties,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -13543,7 +13543,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema222.properties.env.type,parentSchema:schema222.properties.env,data:data0};
+const err2 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema222.properties.env.type,parentSchema:schema222.properties.env,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -13561,7 +13561,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err3 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema222.properties.inheritEnv.items,data:data3};
+const err3 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema222.properties.inheritEnv.items,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -13572,7 +13572,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema222.properties.inheritEnv.items.type,parentSchema:schema222.properties.inheritEnv.items,data:data3};
+const err4 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema222.properties.inheritEnv.items.type,parentSchema:schema222.properties.inheritEnv.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -13584,7 +13584,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema222.properties.inheritEnv.type,parentSchema:schema222.properties.inheritEnv,data:data2};
+const err5 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema222.properties.inheritEnv.type,parentSchema:schema222.properties.inheritEnv,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -13598,7 +13598,7 @@ if(data.mode !== undefined){
 let data4 = data.mode;
 if(typeof data4 === "string"){
 if(data4.length > 128){
-const err6 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters",schema:128,parentSchema:schema222.properties.mode,data:data4};
+const err6 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema222.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -13608,7 +13608,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data4.length < 1){
-const err7 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema222.properties.mode,data:data4};
+const err7 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema222.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -13619,7 +13619,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema222.properties.mode.type,parentSchema:schema222.properties.mode,data:data4};
+const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema222.properties.mode.type,parentSchema:schema222.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -13633,7 +13633,7 @@ if(data.model !== undefined){
 let data5 = data.model;
 if(typeof data5 === "string"){
 if(data5.length > 128){
-const err9 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters",schema:128,parentSchema:schema222.properties.model,data:data5};
+const err9 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema222.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -13643,7 +13643,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data5.length < 1){
-const err10 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema222.properties.model,data:data5};
+const err10 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema222.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -13654,7 +13654,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema222.properties.model.type,parentSchema:schema222.properties.model,data:data5};
+const err11 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema222.properties.model.type,parentSchema:schema222.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -13670,7 +13670,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if((typeof data7 !== "string") && (typeof data7 !== "boolean")){
-const err12 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema222.properties.options.additionalProperties.type},message:"must be string,boolean",schema:schema222.properties.options.additionalProperties.type,parentSchema:schema222.properties.options.additionalProperties,data:data7};
+const err12 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema222.properties.options.additionalProperties.type},schema:schema222.properties.options.additionalProperties.type,parentSchema:schema222.properties.options.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -13682,7 +13682,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema222.properties.options.type,parentSchema:schema222.properties.options,data:data6};
+const err13 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema222.properties.options.type,parentSchema:schema222.properties.options,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -13731,7 +13731,7 @@ errors = vErrors.length;
 if(data.callback !== undefined){
 let data14 = data.callback;
 if((!(data14 && typeof data14 == "object" && !Array.isArray(data14))) && (typeof data14 !== "boolean")){
-const err14 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema222.properties.callback.type},message:"must be object,boolean",schema:schema222.properties.callback.type,parentSchema:schema222.properties.callback,data:data14};
+const err14 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema222.properties.callback.type},schema:schema222.properties.callback.type,parentSchema:schema222.properties.callback,data:data14};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -13778,7 +13778,7 @@ data14.maxTasks = 8;
 }
 for(const key3 in data14){
 if(!(((key3 === "tools") || (key3 === "maxDepth")) || (key3 === "maxTasks"))){
-const err16 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema220,data:data14};
+const err16 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema220,data:data14};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -13795,7 +13795,7 @@ for(let i1=0; i1<len1; i1++){
 let data16 = data15[i1];
 if(typeof data16 === "string"){
 if(data16.length < 1){
-const err17 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema220.properties.tools.items,data:data16};
+const err17 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema220.properties.tools.items,data:data16};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -13806,7 +13806,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema220.properties.tools.items.type,parentSchema:schema220.properties.tools.items,data:data16};
+const err18 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema220.properties.tools.items.type,parentSchema:schema220.properties.tools.items,data:data16};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -13818,7 +13818,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema220.properties.tools.type,parentSchema:schema220.properties.tools,data:data15};
+const err19 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema220.properties.tools.type,parentSchema:schema220.properties.tools,data:data15};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -13829,7 +13829,7 @@ errors++;
 }
 let data17 = data14.maxDepth;
 if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-const err20 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema220.properties.maxDepth.type,parentSchema:schema220.properties.maxDepth,data:data17};
+const err20 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.maxDepth.type,parentSchema:schema220.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -13840,7 +13840,7 @@ errors++;
 }
 if((typeof data17 == "number") && (isFinite(data17))){
 if(data17 > 8 || isNaN(data17)){
-const err21 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},message:"must be <= 8",schema:8,parentSchema:schema220.properties.maxDepth,data:data17};
+const err21 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema220.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -13850,7 +13850,7 @@ vErrors.push(err21);
 errors++;
 }
 if(data17 < 0 || isNaN(data17)){
-const err22 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema220.properties.maxDepth,data:data17};
+const err22 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema220.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -13862,7 +13862,7 @@ errors++;
 }
 let data18 = data14.maxTasks;
 if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-const err23 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema220.properties.maxTasks.type,parentSchema:schema220.properties.maxTasks,data:data18};
+const err23 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.maxTasks.type,parentSchema:schema220.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -13873,7 +13873,7 @@ errors++;
 }
 if((typeof data18 == "number") && (isFinite(data18))){
 if(data18 > 1000 || isNaN(data18)){
-const err24 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema220.properties.maxTasks,data:data18};
+const err24 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema220.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -13883,7 +13883,7 @@ vErrors.push(err24);
 errors++;
 }
 if(data18 < 0 || isNaN(data18)){
-const err25 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema220.properties.maxTasks,data:data18};
+const err25 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema220.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -13895,7 +13895,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema220.type,parentSchema:schema220,data:data14};
+const err26 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema220.type,parentSchema:schema220,data:data14};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -13911,7 +13911,7 @@ ifClause0 = "then";
 else {
 const _errs43 = errors;
 if(false !== data14){
-const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema222.properties.callback.else,data:data14};
+const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema222.properties.callback.else,data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -13925,7 +13925,7 @@ valid5 = _valid0;
 ifClause0 = "else";
 }
 if(!valid5){
-const err28 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema222.properties.callback.if,parentSchema:schema222.properties.callback,data:data14};
+const err28 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema222.properties.callback.if,parentSchema:schema222.properties.callback,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -13938,7 +13938,7 @@ errors++;
 if(data.isolation !== undefined){
 let data19 = data.isolation;
 if(!((data19 === "none") || (data19 === "worktree"))){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema222.properties.isolation.enum},message:"must be equal to one of the allowed values",schema:schema222.properties.isolation.enum,parentSchema:schema222.properties.isolation,data:data19};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema222.properties.isolation.enum},schema:schema222.properties.isolation.enum,parentSchema:schema222.properties.isolation,data:data19};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -13951,7 +13951,7 @@ errors++;
 if(data.sandbox !== undefined){
 let data20 = data.sandbox;
 if((!(data20 && typeof data20 == "object" && !Array.isArray(data20))) && (typeof data20 !== "string")){
-const err30 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema222.properties.sandbox.type},message:"must be object,string",schema:schema222.properties.sandbox.type,parentSchema:schema222.properties.sandbox,data:data20};
+const err30 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema222.properties.sandbox.type},schema:schema222.properties.sandbox.type,parentSchema:schema222.properties.sandbox,data:data20};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -13997,7 +13997,7 @@ if(data20.hide === undefined){
 data20.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data20.type === undefined){
-const err32 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},message:"must have required property '"+"type"+"'",schema:schema41.required,parentSchema:schema41,data:data20};
+const err32 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema41.required,parentSchema:schema41,data:data20};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -14008,7 +14008,7 @@ errors++;
 }
 for(const key4 in data20){
 if(!((((key4 === "type") || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
-const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema41,data:data20};
+const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema41,data:data20};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -14021,7 +14021,7 @@ errors++;
 if(data20.type !== undefined){
 let data21 = data20.type;
 if(typeof data21 !== "string"){
-const err34 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data21};
+const err34 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data21};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -14031,7 +14031,7 @@ vErrors.push(err34);
 errors++;
 }
 if("bwrap" !== data21){
-const err35 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema41.properties.type,data:data21};
+const err35 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema41.properties.type,data:data21};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -14048,7 +14048,7 @@ for(let i2=0; i2<len2; i2++){
 let data23 = data22[i2];
 if(typeof data23 === "string"){
 if(data23.length < 1){
-const err36 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.write.items,data:data23};
+const err36 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.write.items,data:data23};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -14059,7 +14059,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data23};
+const err37 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data23};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -14071,7 +14071,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data22};
+const err38 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data22};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -14082,7 +14082,7 @@ errors++;
 }
 let data24 = data20.network;
 if(typeof data24 !== "boolean"){
-const err39 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data24};
+const err39 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data24};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -14098,7 +14098,7 @@ for(let i3=0; i3<len3; i3++){
 let data26 = data25[i3];
 if(typeof data26 === "string"){
 if(data26.length < 1){
-const err40 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema41.properties.hide.items,data:data26};
+const err40 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.hide.items,data:data26};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -14109,7 +14109,7 @@ errors++;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data26};
+const err41 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data26};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -14121,7 +14121,7 @@ errors++;
 }
 }
 else {
-const err42 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data25};
+const err42 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data25};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -14132,7 +14132,7 @@ errors++;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema41.type,parentSchema:schema41,data:data20};
+const err43 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema41.type,parentSchema:schema41,data:data20};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -14148,7 +14148,7 @@ ifClause1 = "then";
 else {
 const _errs66 = errors;
 if("bwrap" !== data20){
-const err44 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},message:"must be equal to constant",schema:"bwrap",parentSchema:schema222.properties.sandbox.else,data:data20};
+const err44 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema222.properties.sandbox.else,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -14162,7 +14162,7 @@ valid10 = _valid1;
 ifClause1 = "else";
 }
 if(!valid10){
-const err45 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema222.properties.sandbox.if,parentSchema:schema222.properties.sandbox,data:data20};
+const err45 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema222.properties.sandbox.if,parentSchema:schema222.properties.sandbox,data:data20};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -14180,7 +14180,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema222.type,parentSchema:schema222,data};
+const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema222.type,parentSchema:schema222,data};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -14193,8 +14193,8 @@ validate143.errors = vErrors;
 return errors === 0;
 }
 
-const schema226 = {"description":"Which agent gets a task that names none.","type":"object","additionalProperties":false,"properties":{"rules":{"description":"Rules in order; the first that fits says who is preferred.","type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256,"default":[],"examples":[[{"keywords":["security","cve"],"prefer":["claude"]}]]},"default":{"description":"Who is preferred where no rule fits; the others come after them, by priority.","type":"array","items":{"$ref":"#/$defs/name"},"default":[],"examples":[["codex","gemini"]]}},"examples":[{"default":["codex"]}]};
-const schema227 = {"description":"One rule: it fits when everything it says is true.","type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"description":"Its name in explanations. Default: its number.","type":"string","minLength":1,"maxLength":64,"examples":["security"]},"taskTypes":{"description":"The task has one of these types.","type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1,"examples":[["review"]]},"keywords":{"description":"The prompt has one of these words; with `re:` in front a regular expression. Case does not count.","type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1,"examples":[["security","re:\\bauthn?\\b"]]},"principals":{"description":"Only tasks of these subjects.","$ref":"#/$defs/globs","examples":["ci-*"]},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1,"examples":[["claude","codex"]]},"only":{"description":"Whether nobody but those preferred may have it.","type":"boolean","default":false,"examples":[true]}},"examples":[{"keywords":["security"],"prefer":["claude"]}]};
+const schema226 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256},"default":{"type":"array","items":{"$ref":"#/$defs/name"}}}};
+const schema227 = {"type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"type":"string","minLength":1,"maxLength":64},"taskTypes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1},"keywords":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1},"principals":{"$ref":"#/$defs/globs"},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1},"only":{"type":"boolean"}}};
 
 function validate153(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -14204,7 +14204,7 @@ if(data.only === undefined){
 data.only = false;
 }
 if(data.prefer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "prefer"},message:"must have required property '"+"prefer"+"'",schema:schema227.required,parentSchema:schema227,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "prefer"},schema:schema227.required,parentSchema:schema227,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14215,7 +14215,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "id") || (key0 === "taskTypes")) || (key0 === "keywords")) || (key0 === "principals")) || (key0 === "prefer")) || (key0 === "only"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema227,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema227,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14229,7 +14229,7 @@ if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
 if(data0.length > 64){
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema227.properties.id,data:data0};
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema227.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14239,7 +14239,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema227.properties.id,data:data0};
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema227.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14250,7 +14250,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema227.properties.id.type,parentSchema:schema227.properties.id,data:data0};
+const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},schema:schema227.properties.id.type,parentSchema:schema227.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14264,7 +14264,7 @@ if(data.taskTypes !== undefined){
 let data1 = data.taskTypes;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema227.properties.taskTypes,data:data1};
+const err5 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema227.properties.taskTypes,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14278,7 +14278,7 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(data2.length > 64){
-const err6 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",schema:64,parentSchema:schema227.properties.taskTypes.items,data:data2};
+const err6 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema227.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14288,7 +14288,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema227.properties.taskTypes.items,data:data2};
+const err7 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema227.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -14299,7 +14299,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema227.properties.taskTypes.items.type,parentSchema:schema227.properties.taskTypes.items,data:data2};
+const err8 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/type",keyword:"type",params:{type: "string"},schema:schema227.properties.taskTypes.items.type,parentSchema:schema227.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14311,7 +14311,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema227.properties.taskTypes.type,parentSchema:schema227.properties.taskTypes,data:data1};
+const err9 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/type",keyword:"type",params:{type: "array"},schema:schema227.properties.taskTypes.type,parentSchema:schema227.properties.taskTypes,data:data1};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -14325,7 +14325,7 @@ if(data.keywords !== undefined){
 let data3 = data.keywords;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema227.properties.keywords,data:data3};
+const err10 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema227.properties.keywords,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -14339,7 +14339,7 @@ for(let i1=0; i1<len1; i1++){
 let data4 = data3[i1];
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err11 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters",schema:256,parentSchema:schema227.properties.keywords.items,data:data4};
+const err11 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema227.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -14349,7 +14349,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema227.properties.keywords.items,data:data4};
+const err12 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema227.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -14360,7 +14360,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema227.properties.keywords.items.type,parentSchema:schema227.properties.keywords.items,data:data4};
+const err13 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/type",keyword:"type",params:{type: "string"},schema:schema227.properties.keywords.items.type,parentSchema:schema227.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -14372,7 +14372,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema227.properties.keywords.type,parentSchema:schema227.properties.keywords,data:data3};
+const err14 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/type",keyword:"type",params:{type: "array"},schema:schema227.properties.keywords.type,parentSchema:schema227.properties.keywords,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -14385,7 +14385,7 @@ errors++;
 if(data.principals !== undefined){
 let data5 = data.principals;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err15 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},message:"must be string,array",schema:schema144.type,parentSchema:schema144,data:data5};
+const err15 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -14396,7 +14396,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144,data:data5};
+const err16 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -14408,7 +14408,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema144,data:data5};
+const err17 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -14422,7 +14422,7 @@ for(let i2=0; i2<len2; i2++){
 let data6 = data5[i2];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema144.items,data:data6};
+const err18 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -14433,7 +14433,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema144.items.type,parentSchema:schema144.items,data:data6};
+const err19 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -14449,7 +14449,7 @@ if(data.prefer !== undefined){
 let data7 = data.prefer;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema227.properties.prefer,data:data7};
+const err20 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema227.properties.prefer,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -14463,7 +14463,7 @@ for(let i3=0; i3<len3; i3++){
 let data8 = data7[i3];
 if(typeof data8 === "string"){
 if(!pattern3.test(data8)){
-const err21 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:data8};
+const err21 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -14474,7 +14474,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:data8};
+const err22 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -14486,7 +14486,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema227.properties.prefer.type,parentSchema:schema227.properties.prefer,data:data7};
+const err23 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/type",keyword:"type",params:{type: "array"},schema:schema227.properties.prefer.type,parentSchema:schema227.properties.prefer,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -14498,7 +14498,7 @@ errors++;
 }
 let data9 = data.only;
 if(typeof data9 !== "boolean"){
-const err24 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema227.properties.only.type,parentSchema:schema227.properties.only,data:data9};
+const err24 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},schema:schema227.properties.only.type,parentSchema:schema227.properties.only,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -14509,7 +14509,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema227.type,parentSchema:schema227,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema227.type,parentSchema:schema227,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -14535,7 +14535,7 @@ data.default = [];
 }
 for(const key0 in data){
 if(!((key0 === "rules") || (key0 === "default"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema226,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema226,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14548,7 +14548,7 @@ errors++;
 let data0 = data.rules;
 if(Array.isArray(data0)){
 if(data0.length > 256){
-const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},message:"must NOT have more than 256 items",schema:256,parentSchema:schema226.properties.rules,data:data0};
+const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema226.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14566,7 +14566,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema226.properties.rules.type,parentSchema:schema226.properties.rules,data:data0};
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema226.properties.rules.type,parentSchema:schema226.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14582,7 +14582,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(!pattern3.test(data3)){
-const err3 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:data3};
+const err3 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14593,7 +14593,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:data3};
+const err4 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14605,7 +14605,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema226.properties.default.type,parentSchema:schema226.properties.default,data:data2};
+const err5 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/type",keyword:"type",params:{type: "array"},schema:schema226.properties.default.type,parentSchema:schema226.properties.default,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14616,7 +14616,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema226.type,parentSchema:schema226,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema226.type,parentSchema:schema226,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14629,7 +14629,7 @@ validate152.errors = vErrors;
 return errors === 0;
 }
 
-const schema231 = {"description":"Where tasks are kept, and how long.","type":"object","additionalProperties":false,"properties":{"file":{"description":"The database, relative to the configuration. Default: `agents.db` in the state directory; without one, memory, and a restart forgets all.","type":"string","minLength":1,"maxLength":4096,"examples":["state/agents.db"]},"ttl":{"description":"How long a task is kept after its end. Default 7d.","$ref":"#/$defs/duration","examples":["7d"]},"max":{"description":"Most tasks kept; the oldest that have ended go first, and with none of those a new one is refused.","type":"integer","minimum":1,"maximum":1000000,"default":10000,"examples":[10000]},"maxPerCaller":{"description":"Most tasks of one caller that have not ended.","type":"integer","minimum":1,"maximum":10000,"default":64,"examples":[16]},"keepPrompt":{"description":"Whether prompts are kept. Without them a task that was interrupted cannot be begun anew.","type":"boolean","default":true,"examples":[false]}},"examples":[{"ttl":"7d"}]};
+const schema231 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1,"maxLength":4096},"ttl":{"$ref":"#/$defs/duration"},"max":{"type":"integer","minimum":1,"maximum":1000000},"maxPerCaller":{"type":"integer","minimum":1,"maximum":10000},"keepPrompt":{"type":"boolean"}}};
 
 function validate156(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -14646,7 +14646,7 @@ data.keepPrompt = true;
 }
 for(const key0 in data){
 if(!(((((key0 === "file") || (key0 === "ttl")) || (key0 === "max")) || (key0 === "maxPerCaller")) || (key0 === "keepPrompt"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema231,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema231,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14660,7 +14660,7 @@ if(data.file !== undefined){
 let data0 = data.file;
 if(typeof data0 === "string"){
 if(data0.length > 4096){
-const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:schema231.properties.file,data:data0};
+const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema231.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14670,7 +14670,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema231.properties.file,data:data0};
+const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14681,7 +14681,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema231.properties.file.type,parentSchema:schema231.properties.file,data:data0};
+const err3 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema231.properties.file.type,parentSchema:schema231.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14694,7 +14694,7 @@ errors++;
 if(data.ttl !== undefined){
 let data1 = data.ttl;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},message:"must be string,integer",schema:schema15.type,parentSchema:schema15,data:data1};
+const err4 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14705,7 +14705,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema15,data:data1};
+const err5 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14717,7 +14717,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(!pattern0.test(data1)){
-const err6 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},message:"must match pattern \""+"^\\d{1,12}(ms|s|m|h|d)$"+"\"",schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
+const err6 = {instancePath:instancePath+"/ttl",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14730,7 +14730,7 @@ errors++;
 }
 let data2 = data.max;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema231.properties.max.type,parentSchema:schema231.properties.max,data:data2};
+const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema231.properties.max.type,parentSchema:schema231.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -14741,7 +14741,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1000000 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},message:"must be <= 1000000",schema:1000000,parentSchema:schema231.properties.max,data:data2};
+const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema231.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14751,7 +14751,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema231.properties.max,data:data2};
+const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema231.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -14763,7 +14763,7 @@ errors++;
 }
 let data3 = data.maxPerCaller;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema231.properties.maxPerCaller.type,parentSchema:schema231.properties.maxPerCaller,data:data3};
+const err10 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/type",keyword:"type",params:{type: "integer"},schema:schema231.properties.maxPerCaller.type,parentSchema:schema231.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -14774,7 +14774,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 10000 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema231.properties.maxPerCaller,data:data3};
+const err11 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema231.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -14784,7 +14784,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema231.properties.maxPerCaller,data:data3};
+const err12 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema231.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -14796,7 +14796,7 @@ errors++;
 }
 let data4 = data.keepPrompt;
 if(typeof data4 !== "boolean"){
-const err13 = {instancePath:instancePath+"/keepPrompt",schemaPath:"#/properties/keepPrompt/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema231.properties.keepPrompt.type,parentSchema:schema231.properties.keepPrompt,data:data4};
+const err13 = {instancePath:instancePath+"/keepPrompt",schemaPath:"#/properties/keepPrompt/type",keyword:"type",params:{type: "boolean"},schema:schema231.properties.keepPrompt.type,parentSchema:schema231.properties.keepPrompt,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -14807,7 +14807,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema231.type,parentSchema:schema231,data};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema231.type,parentSchema:schema231,data};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -14839,7 +14839,7 @@ data.prefix = "";
 }
 for(const key0 in data){
 if(!(func2.call(schema189.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema189,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema189,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14855,7 +14855,7 @@ for(const key1 in data0){
 const _errs4 = errors;
 if(typeof key1 === "string"){
 if(!pattern3.test(key1)){
-const err1 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
+const err1 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14866,7 +14866,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
+const err2 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14877,7 +14877,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err3 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid",schema:schema189.properties.list.propertyNames,parentSchema:schema189.properties.list,data:data0};
+const err3 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema189.properties.list.propertyNames,parentSchema:schema189.properties.list,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14895,7 +14895,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema189.properties.list.type,parentSchema:schema189.properties.list,data:data0};
+const err4 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/type",keyword:"type",params:{type: "object"},schema:schema189.properties.list.type,parentSchema:schema189.properties.list,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14914,7 +14914,7 @@ if(data.registry !== undefined){
 let data3 = data.registry;
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.file === undefined){
-const err5 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "file"},message:"must have required property '"+"file"+"'",schema:schema225.required,parentSchema:schema225,data:data3};
+const err5 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "file"},schema:schema225.required,parentSchema:schema225,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14924,7 +14924,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data3.use === undefined){
-const err6 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema225.required,parentSchema:schema225,data:data3};
+const err6 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "use"},schema:schema225.required,parentSchema:schema225,data:data3};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14935,7 +14935,7 @@ errors++;
 }
 for(const key3 in data3){
 if(!((key3 === "file") || (key3 === "use"))){
-const err7 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema225,data:data3};
+const err7 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema225,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -14949,7 +14949,7 @@ if(data3.file !== undefined){
 let data4 = data3.file;
 if(typeof data4 === "string"){
 if(data4.length > 4096){
-const err8 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:schema225.properties.file,data:data4};
+const err8 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema225.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14959,7 +14959,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data4.length < 1){
-const err9 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema225.properties.file,data:data4};
+const err9 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -14970,7 +14970,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema225.properties.file.type,parentSchema:schema225.properties.file,data:data4};
+const err10 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/type",keyword:"type",params:{type: "string"},schema:schema225.properties.file.type,parentSchema:schema225.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -14984,7 +14984,7 @@ if(data3.use !== undefined){
 let data5 = data3.use;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err11 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema225.properties.use,data:data5};
+const err11 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema225.properties.use,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -14998,7 +14998,7 @@ for(let i0=0; i0<len0; i0++){
 let data6 = data5[i0];
 if(typeof data6 === "string"){
 if(data6.length > 128){
-const err12 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/maxLength",keyword:"maxLength",params:{limit: 128},message:"must NOT have more than 128 characters",schema:128,parentSchema:schema225.properties.use.items,data:data6};
+const err12 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema225.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -15008,7 +15008,7 @@ vErrors.push(err12);
 errors++;
 }
 if(data6.length < 1){
-const err13 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema225.properties.use.items,data:data6};
+const err13 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -15019,7 +15019,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema225.properties.use.items.type,parentSchema:schema225.properties.use.items,data:data6};
+const err14 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/type",keyword:"type",params:{type: "string"},schema:schema225.properties.use.items.type,parentSchema:schema225.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -15031,7 +15031,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema225.properties.use.type,parentSchema:schema225.properties.use,data:data5};
+const err15 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/type",keyword:"type",params:{type: "array"},schema:schema225.properties.use.type,parentSchema:schema225.properties.use,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -15043,7 +15043,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema225.type,parentSchema:schema225,data:data3};
+const err16 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/type",keyword:"type",params:{type: "object"},schema:schema225.type,parentSchema:schema225,data:data3};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -15061,7 +15061,7 @@ for(let i1=0; i1<len1; i1++){
 let data8 = data7[i1];
 if(typeof data8 === "string"){
 if(data8.length > 4096){
-const err17 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:schema189.properties.commands.items,data:data8};
+const err17 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema189.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -15071,7 +15071,7 @@ vErrors.push(err17);
 errors++;
 }
 if(data8.length < 1){
-const err18 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema189.properties.commands.items,data:data8};
+const err18 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema189.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -15082,7 +15082,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.commands.items.type,parentSchema:schema189.properties.commands.items,data:data8};
+const err19 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema189.properties.commands.items.type,parentSchema:schema189.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -15094,7 +15094,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema189.properties.commands.type,parentSchema:schema189.properties.commands,data:data7};
+const err20 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema189.properties.commands.type,parentSchema:schema189.properties.commands,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -15107,7 +15107,7 @@ errors++;
 let data9 = data.roots;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err21 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema189.properties.roots,data:data9};
+const err21 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema189.properties.roots,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -15121,7 +15121,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length > 4096){
-const err22 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/maxLength",keyword:"maxLength",params:{limit: 4096},message:"must NOT have more than 4096 characters",schema:4096,parentSchema:schema189.properties.roots.items,data:data10};
+const err22 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema189.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -15131,7 +15131,7 @@ vErrors.push(err22);
 errors++;
 }
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema189.properties.roots.items,data:data10};
+const err23 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema189.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -15142,7 +15142,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.roots.items.type,parentSchema:schema189.properties.roots.items,data:data10};
+const err24 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/type",keyword:"type",params:{type: "string"},schema:schema189.properties.roots.items.type,parentSchema:schema189.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -15154,7 +15154,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema189.properties.roots.type,parentSchema:schema189.properties.roots,data:data9};
+const err25 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/type",keyword:"type",params:{type: "array"},schema:schema189.properties.roots.type,parentSchema:schema189.properties.roots,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -15177,7 +15177,7 @@ errors = vErrors.length;
 }
 let data13 = data.processes;
 if(!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13)))){
-const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema189.properties.processes.type,parentSchema:schema189.properties.processes,data:data13};
+const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema189.properties.processes.type,parentSchema:schema189.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -15188,7 +15188,7 @@ errors++;
 }
 if((typeof data13 == "number") && (isFinite(data13))){
 if(data13 > 256 || isNaN(data13)){
-const err27 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},message:"must be <= 256",schema:256,parentSchema:schema189.properties.processes,data:data13};
+const err27 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema189.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -15198,7 +15198,7 @@ vErrors.push(err27);
 errors++;
 }
 if(data13 < 1 || isNaN(data13)){
-const err28 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema189.properties.processes,data:data13};
+const err28 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema189.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -15211,7 +15211,7 @@ errors++;
 let data14 = data.prefix;
 if(typeof data14 === "string"){
 if(!pattern111.test(data14)){
-const err29 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,32}$"},message:"must match pattern \""+"^[A-Za-z0-9_.-]{0,32}$"+"\"",schema:"^[A-Za-z0-9_.-]{0,32}$",parentSchema:schema189.properties.prefix,data:data14};
+const err29 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,32}$"},schema:"^[A-Za-z0-9_.-]{0,32}$",parentSchema:schema189.properties.prefix,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -15222,7 +15222,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema189.properties.prefix.type,parentSchema:schema189.properties.prefix,data:data14};
+const err30 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/type",keyword:"type",params:{type: "string"},schema:schema189.properties.prefix.type,parentSchema:schema189.properties.prefix,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -15233,7 +15233,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema189.type,parentSchema:schema189,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema189.type,parentSchema:schema189,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -15246,7 +15246,7 @@ validate121.errors = vErrors;
 return errors === 0;
 }
 
-const schema234 = {"description":"A plugin: where it comes from and its options.","type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1,"examples":["./plugins/redact.ts"]},"options":{"description":"Its options, checked by the plugin's own schema.","type":"object","default":{},"examples":[{"words":["token"]}]},"enabled":{"$ref":"#/$defs/enabled","default":true}},"examples":[{"use":"./plugins/redact.ts","options":{"words":["token"]}}]};
+const schema234 = {"type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1},"options":{"type":"object"},"enabled":{"$ref":"#/$defs/enabled"}}};
 
 function validate159(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -15259,7 +15259,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},message:"must have required property '"+"use"+"'",schema:schema234.required,parentSchema:schema234,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},schema:schema234.required,parentSchema:schema234,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -15270,7 +15270,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema234,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema234,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15284,7 +15284,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema234.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema234.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15295,7 +15295,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema234.properties.use.type,parentSchema:schema234.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},schema:schema234.properties.use.type,parentSchema:schema234.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15307,7 +15307,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema234.properties.options.type,parentSchema:schema234.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema234.properties.options.type,parentSchema:schema234.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -15318,7 +15318,7 @@ errors++;
 }
 let data2 = data.enabled;
 if(typeof data2 !== "boolean"){
-const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema44.type,parentSchema:schema44,data:data2};
+const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15329,7 +15329,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema234.type,parentSchema:schema234,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema234.type,parentSchema:schema234,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15384,7 +15384,7 @@ data.plugins = {};
 }
 for(const key0 in data){
 if(!(func2.call(schema11.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties",schema:false,parentSchema:schema11,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema11,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -15396,7 +15396,7 @@ errors++;
 }
 let data0 = data.version;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema11.properties.version.type,parentSchema:schema11.properties.version,data:data0};
+const err1 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/type",keyword:"type",params:{type: "integer"},schema:schema11.properties.version.type,parentSchema:schema11.properties.version,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15406,7 +15406,7 @@ vErrors.push(err1);
 errors++;
 }
 if(1 !== data0){
-const err2 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/const",keyword:"const",params:{allowedValue: 1},message:"must be equal to constant",schema:1,parentSchema:schema11.properties.version,data:data0};
+const err2 = {instancePath:instancePath+"/version",schemaPath:"#/properties/version/const",keyword:"const",params:{allowedValue: 1},schema:1,parentSchema:schema11.properties.version,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15418,7 +15418,7 @@ errors++;
 if(data.extends !== undefined){
 let data1 = data.extends;
 if((typeof data1 !== "string") && (!(Array.isArray(data1)))){
-const err3 = {instancePath:instancePath+"/extends",schemaPath:"#/properties/extends/type",keyword:"type",params:{type: schema11.properties.extends.type},message:"must be string,array",schema:schema11.properties.extends.type,parentSchema:schema11.properties.extends,data:data1};
+const err3 = {instancePath:instancePath+"/extends",schemaPath:"#/properties/extends/type",keyword:"type",params:{type: schema11.properties.extends.type},schema:schema11.properties.extends.type,parentSchema:schema11.properties.extends,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15429,7 +15429,7 @@ errors++;
 }
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/extends",schemaPath:"#/properties/extends/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema11.properties.extends,data:data1};
+const err4 = {instancePath:instancePath+"/extends",schemaPath:"#/properties/extends/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema11.properties.extends,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -15445,7 +15445,7 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/extends/" + i0,schemaPath:"#/properties/extends/items/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema11.properties.extends.items,data:data2};
+const err5 = {instancePath:instancePath+"/extends/" + i0,schemaPath:"#/properties/extends/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema11.properties.extends.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15456,7 +15456,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/extends/" + i0,schemaPath:"#/properties/extends/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema11.properties.extends.items.type,parentSchema:schema11.properties.extends.items,data:data2};
+const err6 = {instancePath:instancePath+"/extends/" + i0,schemaPath:"#/properties/extends/items/type",keyword:"type",params:{type: "string"},schema:schema11.properties.extends.items.type,parentSchema:schema11.properties.extends.items,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15475,7 +15475,7 @@ data3.name = "tapgate";
 }
 for(const key1 in data3){
 if(!((((key1 === "name") || (key1 === "version")) || (key1 === "title")) || (key1 === "instructions"))){
-const err7 = {instancePath:instancePath+"/server",schemaPath:"#/$defs/ServerConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties",schema:false,parentSchema:schema12,data:data3};
+const err7 = {instancePath:instancePath+"/server",schemaPath:"#/$defs/ServerConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema12,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -15488,7 +15488,7 @@ errors++;
 let data4 = data3.name;
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err8 = {instancePath:instancePath+"/server/name",schemaPath:"#/$defs/ServerConfig/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema12.properties.name,data:data4};
+const err8 = {instancePath:instancePath+"/server/name",schemaPath:"#/$defs/ServerConfig/properties/name/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema12.properties.name,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -15499,7 +15499,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/server/name",schemaPath:"#/$defs/ServerConfig/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.properties.name.type,parentSchema:schema12.properties.name,data:data4};
+const err9 = {instancePath:instancePath+"/server/name",schemaPath:"#/$defs/ServerConfig/properties/name/type",keyword:"type",params:{type: "string"},schema:schema12.properties.name.type,parentSchema:schema12.properties.name,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -15512,7 +15512,7 @@ if(data3.version !== undefined){
 let data5 = data3.version;
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err10 = {instancePath:instancePath+"/server/version",schemaPath:"#/$defs/ServerConfig/properties/version/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema12.properties.version,data:data5};
+const err10 = {instancePath:instancePath+"/server/version",schemaPath:"#/$defs/ServerConfig/properties/version/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema12.properties.version,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -15523,7 +15523,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/server/version",schemaPath:"#/$defs/ServerConfig/properties/version/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.properties.version.type,parentSchema:schema12.properties.version,data:data5};
+const err11 = {instancePath:instancePath+"/server/version",schemaPath:"#/$defs/ServerConfig/properties/version/type",keyword:"type",params:{type: "string"},schema:schema12.properties.version.type,parentSchema:schema12.properties.version,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -15536,7 +15536,7 @@ errors++;
 if(data3.title !== undefined){
 let data6 = data3.title;
 if(typeof data6 !== "string"){
-const err12 = {instancePath:instancePath+"/server/title",schemaPath:"#/$defs/ServerConfig/properties/title/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.properties.title.type,parentSchema:schema12.properties.title,data:data6};
+const err12 = {instancePath:instancePath+"/server/title",schemaPath:"#/$defs/ServerConfig/properties/title/type",keyword:"type",params:{type: "string"},schema:schema12.properties.title.type,parentSchema:schema12.properties.title,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -15549,7 +15549,7 @@ errors++;
 if(data3.instructions !== undefined){
 let data7 = data3.instructions;
 if(typeof data7 !== "string"){
-const err13 = {instancePath:instancePath+"/server/instructions",schemaPath:"#/$defs/ServerConfig/properties/instructions/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema12.properties.instructions.type,parentSchema:schema12.properties.instructions,data:data7};
+const err13 = {instancePath:instancePath+"/server/instructions",schemaPath:"#/$defs/ServerConfig/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema12.properties.instructions.type,parentSchema:schema12.properties.instructions,data:data7};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -15561,7 +15561,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/server",schemaPath:"#/$defs/ServerConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema12.type,parentSchema:schema12,data:data3};
+const err14 = {instancePath:instancePath+"/server",schemaPath:"#/$defs/ServerConfig/type",keyword:"type",params:{type: "object"},schema:schema12.type,parentSchema:schema12,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -15580,7 +15580,7 @@ data8.format = "auto";
 }
 for(const key2 in data8){
 if(!((key2 === "level") || (key2 === "format"))){
-const err15 = {instancePath:instancePath+"/log",schemaPath:"#/$defs/LogConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties",schema:false,parentSchema:schema13,data:data8};
+const err15 = {instancePath:instancePath+"/log",schemaPath:"#/$defs/LogConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema13,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -15592,7 +15592,7 @@ errors++;
 }
 let data9 = data8.level;
 if(typeof data9 !== "string"){
-const err16 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/LogConfig/properties/level/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema13.properties.level.type,parentSchema:schema13.properties.level,data:data9};
+const err16 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/LogConfig/properties/level/type",keyword:"type",params:{type: "string"},schema:schema13.properties.level.type,parentSchema:schema13.properties.level,data:data9};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -15602,7 +15602,7 @@ vErrors.push(err16);
 errors++;
 }
 if(!((((data9 === "debug") || (data9 === "info")) || (data9 === "warn")) || (data9 === "error"))){
-const err17 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/LogConfig/properties/level/enum",keyword:"enum",params:{allowedValues: schema13.properties.level.enum},message:"must be equal to one of the allowed values",schema:schema13.properties.level.enum,parentSchema:schema13.properties.level,data:data9};
+const err17 = {instancePath:instancePath+"/log/level",schemaPath:"#/$defs/LogConfig/properties/level/enum",keyword:"enum",params:{allowedValues: schema13.properties.level.enum},schema:schema13.properties.level.enum,parentSchema:schema13.properties.level,data:data9};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -15613,7 +15613,7 @@ errors++;
 }
 let data10 = data8.format;
 if(typeof data10 !== "string"){
-const err18 = {instancePath:instancePath+"/log/format",schemaPath:"#/$defs/LogConfig/properties/format/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema13.properties.format.type,parentSchema:schema13.properties.format,data:data10};
+const err18 = {instancePath:instancePath+"/log/format",schemaPath:"#/$defs/LogConfig/properties/format/type",keyword:"type",params:{type: "string"},schema:schema13.properties.format.type,parentSchema:schema13.properties.format,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -15623,7 +15623,7 @@ vErrors.push(err18);
 errors++;
 }
 if(!(((data10 === "auto") || (data10 === "pretty")) || (data10 === "json"))){
-const err19 = {instancePath:instancePath+"/log/format",schemaPath:"#/$defs/LogConfig/properties/format/enum",keyword:"enum",params:{allowedValues: schema13.properties.format.enum},message:"must be equal to one of the allowed values",schema:schema13.properties.format.enum,parentSchema:schema13.properties.format,data:data10};
+const err19 = {instancePath:instancePath+"/log/format",schemaPath:"#/$defs/LogConfig/properties/format/enum",keyword:"enum",params:{allowedValues: schema13.properties.format.enum},schema:schema13.properties.format.enum,parentSchema:schema13.properties.format,data:data10};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -15634,7 +15634,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/log",schemaPath:"#/$defs/LogConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema13.type,parentSchema:schema13,data:data8};
+const err20 = {instancePath:instancePath+"/log",schemaPath:"#/$defs/LogConfig/type",keyword:"type",params:{type: "object"},schema:schema13.type,parentSchema:schema13,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -15658,7 +15658,7 @@ data13.enabled = true;
 }
 for(const key3 in data13){
 if(!((key3 === "enabled") || (key3 === "socket"))){
-const err21 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},message:"must NOT have additional properties",schema:false,parentSchema:schema19,data:data13};
+const err21 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema19,data:data13};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -15670,7 +15670,7 @@ errors++;
 }
 let data14 = data13.enabled;
 if(typeof data14 !== "boolean"){
-const err22 = {instancePath:instancePath+"/control/enabled",schemaPath:"#/$defs/ControlConfig/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean",schema:schema19.properties.enabled.type,parentSchema:schema19.properties.enabled,data:data14};
+const err22 = {instancePath:instancePath+"/control/enabled",schemaPath:"#/$defs/ControlConfig/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema19.properties.enabled.type,parentSchema:schema19.properties.enabled,data:data14};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -15683,7 +15683,7 @@ if(data13.socket !== undefined){
 let data15 = data13.socket;
 if(typeof data15 === "string"){
 if(data15.length < 1){
-const err23 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema19.properties.socket,data:data15};
+const err23 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema19.properties.socket,data:data15};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -15694,7 +15694,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema19.properties.socket.type,parentSchema:schema19.properties.socket,data:data15};
+const err24 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/type",keyword:"type",params:{type: "string"},schema:schema19.properties.socket.type,parentSchema:schema19.properties.socket,data:data15};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -15706,7 +15706,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema19.type,parentSchema:schema19,data:data13};
+const err25 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/type",keyword:"type",params:{type: "object"},schema:schema19.type,parentSchema:schema19,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -15725,7 +15725,7 @@ data16.starting = 4;
 }
 for(const key4 in data16){
 if(!((key4 === "max") || (key4 === "starting"))){
-const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},message:"must NOT have additional properties",schema:false,parentSchema:schema20,data:data16};
+const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema20,data:data16};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -15737,7 +15737,7 @@ errors++;
 }
 let data17 = data16.max;
 if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-const err27 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema20.properties.max.type,parentSchema:schema20.properties.max,data:data17};
+const err27 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema20.properties.max.type,parentSchema:schema20.properties.max,data:data17};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -15748,7 +15748,7 @@ errors++;
 }
 if((typeof data17 == "number") && (isFinite(data17))){
 if(data17 > 10000 || isNaN(data17)){
-const err28 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema20.properties.max,data:data17};
+const err28 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema20.properties.max,data:data17};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -15758,7 +15758,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data17 < 1 || isNaN(data17)){
-const err29 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema20.properties.max,data:data17};
+const err29 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema20.properties.max,data:data17};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -15770,7 +15770,7 @@ errors++;
 }
 let data18 = data16.starting;
 if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-const err30 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema20.properties.starting.type,parentSchema:schema20.properties.starting,data:data18};
+const err30 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/type",keyword:"type",params:{type: "integer"},schema:schema20.properties.starting.type,parentSchema:schema20.properties.starting,data:data18};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -15781,7 +15781,7 @@ errors++;
 }
 if((typeof data18 == "number") && (isFinite(data18))){
 if(data18 > 1000 || isNaN(data18)){
-const err31 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},message:"must be <= 1000",schema:1000,parentSchema:schema20.properties.starting,data:data18};
+const err31 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema20.properties.starting,data:data18};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -15791,7 +15791,7 @@ vErrors.push(err31);
 errors++;
 }
 if(data18 < 1 || isNaN(data18)){
-const err32 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},message:"must be >= 1",schema:1,parentSchema:schema20.properties.starting,data:data18};
+const err32 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema20.properties.starting,data:data18};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -15803,7 +15803,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema20.type,parentSchema:schema20,data:data16};
+const err33 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/type",keyword:"type",params:{type: "object"},schema:schema20.type,parentSchema:schema20,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -15815,7 +15815,7 @@ errors++;
 if(data.state !== undefined){
 let data19 = data.state;
 if((!(data19 && typeof data19 == "object" && !Array.isArray(data19))) && (typeof data19 !== "boolean")){
-const err34 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: schema11.properties.state.type},message:"must be object,boolean",schema:schema11.properties.state.type,parentSchema:schema11.properties.state,data:data19};
+const err34 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: schema11.properties.state.type},schema:schema11.properties.state.type,parentSchema:schema11.properties.state,data:data19};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -15852,7 +15852,7 @@ if(_valid0){
 const _errs51 = errors;
 if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
 if(data19.directory === undefined){
-const err36 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/required",keyword:"required",params:{missingProperty: "directory"},message:"must have required property '"+"directory"+"'",schema:schema21.required,parentSchema:schema21,data:data19};
+const err36 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/required",keyword:"required",params:{missingProperty: "directory"},schema:schema21.required,parentSchema:schema21,data:data19};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -15863,7 +15863,7 @@ errors++;
 }
 for(const key5 in data19){
 if(!(key5 === "directory")){
-const err37 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},message:"must NOT have additional properties",schema:false,parentSchema:schema21,data:data19};
+const err37 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},schema:false,parentSchema:schema21,data:data19};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -15877,7 +15877,7 @@ if(data19.directory !== undefined){
 let data20 = data19.directory;
 if(typeof data20 === "string"){
 if(data20.length < 1){
-const err38 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",schema:1,parentSchema:schema21.properties.directory,data:data20};
+const err38 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema21.properties.directory,data:data20};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -15888,7 +15888,7 @@ errors++;
 }
 }
 else {
-const err39 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema21.properties.directory.type,parentSchema:schema21.properties.directory,data:data20};
+const err39 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/type",keyword:"type",params:{type: "string"},schema:schema21.properties.directory.type,parentSchema:schema21.properties.directory,data:data20};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -15900,7 +15900,7 @@ errors++;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema21.type,parentSchema:schema21,data:data19};
+const err40 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/type",keyword:"type",params:{type: "object"},schema:schema21.type,parentSchema:schema21,data:data19};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -15916,7 +15916,7 @@ ifClause0 = "then";
 else {
 const _errs57 = errors;
 if(false !== data19){
-const err41 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.state.else,data:data19};
+const err41 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema11.properties.state.else,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -15930,7 +15930,7 @@ valid11 = _valid0;
 ifClause0 = "else";
 }
 if(!valid11){
-const err42 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/if",keyword:"if",params:{failingKeyword: ifClause0},message:"must match \""+ifClause0+"\" schema",schema:schema11.properties.state.if,parentSchema:schema11.properties.state,data:data19};
+const err42 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema11.properties.state.if,parentSchema:schema11.properties.state,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -15946,7 +15946,7 @@ for(const key6 in data21){
 const _errs60 = errors;
 if(typeof key6 === "string"){
 if(!pattern3.test(key6)){
-const err43 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key6,propertyName:key6};
+const err43 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key6,propertyName:key6};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -15957,7 +15957,7 @@ errors++;
 }
 }
 else {
-const err44 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key6,propertyName:key6};
+const err44 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key6,propertyName:key6};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -15968,7 +15968,7 @@ errors++;
 }
 var valid14 = _errs60 === errors;
 if(!valid14){
-const err45 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key6},message:"property name must be valid",schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data21};
+const err45 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key6},schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -15986,7 +15986,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err46 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data21};
+const err46 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -16001,7 +16001,7 @@ for(const key8 in data23){
 const _errs67 = errors;
 if(typeof key8 === "string"){
 if(!pattern3.test(key8)){
-const err47 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key8,propertyName:key8};
+const err47 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key8,propertyName:key8};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -16012,7 +16012,7 @@ errors++;
 }
 }
 else {
-const err48 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key8,propertyName:key8};
+const err48 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key8,propertyName:key8};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -16023,7 +16023,7 @@ errors++;
 }
 var valid17 = _errs67 === errors;
 if(!valid17){
-const err49 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key8},message:"property name must be valid",schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data23};
+const err49 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key8},schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data23};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -16041,7 +16041,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data23};
+const err50 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data23};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -16076,7 +16076,7 @@ data27.buckets = [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60];
 }
 for(const key10 in data27){
 if(!((((key10 === "path") || (key10 === "listeners")) || (key10 === "tools")) || (key10 === "buckets"))){
-const err51 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},message:"must NOT have additional properties",schema:false,parentSchema:schema146,data:data27};
+const err51 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},schema:false,parentSchema:schema146,data:data27};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -16089,7 +16089,7 @@ errors++;
 let data28 = data27.path;
 if(typeof data28 === "string"){
 if(!pattern72.test(data28)){
-const err52 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^?#\\s]*$"},message:"must match pattern \""+"^/[^?#\\s]*$"+"\"",schema:"^/[^?#\\s]*$",parentSchema:schema146.properties.path,data:data28};
+const err52 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^?#\\s]*$"},schema:"^/[^?#\\s]*$",parentSchema:schema146.properties.path,data:data28};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -16100,7 +16100,7 @@ errors++;
 }
 }
 else {
-const err53 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema146.properties.path.type,parentSchema:schema146.properties.path,data:data28};
+const err53 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema146.properties.path.type,parentSchema:schema146.properties.path,data:data28};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -16113,7 +16113,7 @@ if(data27.listeners !== undefined){
 let data29 = data27.listeners;
 if(Array.isArray(data29)){
 if(data29.length < 1){
-const err54 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema146.properties.listeners,data:data29};
+const err54 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema146.properties.listeners,data:data29};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -16126,7 +16126,7 @@ const len1 = data29.length;
 for(let i1=0; i1<len1; i1++){
 let data30 = data29[i1];
 if(typeof data30 !== "string"){
-const err55 = {instancePath:instancePath+"/metrics/listeners/" + i1,schemaPath:"#/$defs/MetricsConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema146.properties.listeners.items.type,parentSchema:schema146.properties.listeners.items,data:data30};
+const err55 = {instancePath:instancePath+"/metrics/listeners/" + i1,schemaPath:"#/$defs/MetricsConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema146.properties.listeners.items.type,parentSchema:schema146.properties.listeners.items,data:data30};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -16138,7 +16138,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema146.properties.listeners.type,parentSchema:schema146.properties.listeners,data:data29};
+const err56 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema146.properties.listeners.type,parentSchema:schema146.properties.listeners,data:data29};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -16150,7 +16150,7 @@ errors++;
 }
 let data31 = data27.tools;
 if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
-const err57 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/type",keyword:"type",params:{type: "integer"},message:"must be integer",schema:schema146.properties.tools.type,parentSchema:schema146.properties.tools,data:data31};
+const err57 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/type",keyword:"type",params:{type: "integer"},schema:schema146.properties.tools.type,parentSchema:schema146.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -16161,7 +16161,7 @@ errors++;
 }
 if((typeof data31 == "number") && (isFinite(data31))){
 if(data31 > 10000 || isNaN(data31)){
-const err58 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},message:"must be <= 10000",schema:10000,parentSchema:schema146.properties.tools,data:data31};
+const err58 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema146.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -16171,7 +16171,7 @@ vErrors.push(err58);
 errors++;
 }
 if(data31 < 0 || isNaN(data31)){
-const err59 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},message:"must be >= 0",schema:0,parentSchema:schema146.properties.tools,data:data31};
+const err59 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema146.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -16184,7 +16184,7 @@ errors++;
 let data32 = data27.buckets;
 if(Array.isArray(data32)){
 if(data32.length > 50){
-const err60 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/maxItems",keyword:"maxItems",params:{limit: 50},message:"must NOT have more than 50 items",schema:50,parentSchema:schema146.properties.buckets,data:data32};
+const err60 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/maxItems",keyword:"maxItems",params:{limit: 50},schema:50,parentSchema:schema146.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -16194,7 +16194,7 @@ vErrors.push(err60);
 errors++;
 }
 if(data32.length < 1){
-const err61 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema146.properties.buckets,data:data32};
+const err61 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema146.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -16208,7 +16208,7 @@ for(let i2=0; i2<len2; i2++){
 let data33 = data32[i2];
 if((typeof data33 == "number") && (isFinite(data33))){
 if(data33 <= 0 || isNaN(data33)){
-const err62 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},message:"must be > 0",schema:0,parentSchema:schema146.properties.buckets.items,data:data33};
+const err62 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema146.properties.buckets.items,data:data33};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -16219,7 +16219,7 @@ errors++;
 }
 }
 else {
-const err63 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/type",keyword:"type",params:{type: "number"},message:"must be number",schema:schema146.properties.buckets.items.type,parentSchema:schema146.properties.buckets.items,data:data33};
+const err63 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/type",keyword:"type",params:{type: "number"},schema:schema146.properties.buckets.items.type,parentSchema:schema146.properties.buckets.items,data:data33};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -16231,7 +16231,7 @@ errors++;
 }
 }
 else {
-const err64 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema146.properties.buckets.type,parentSchema:schema146.properties.buckets,data:data32};
+const err64 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/type",keyword:"type",params:{type: "array"},schema:schema146.properties.buckets.type,parentSchema:schema146.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -16242,7 +16242,7 @@ errors++;
 }
 }
 else {
-const err65 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema146.type,parentSchema:schema146,data:data27};
+const err65 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/type",keyword:"type",params:{type: "object"},schema:schema146.type,parentSchema:schema146,data:data27};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -16259,7 +16259,7 @@ for(const key11 in data34){
 const _errs92 = errors;
 if(typeof key11 === "string"){
 if(!pattern3.test(key11)){
-const err66 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key11,propertyName:key11};
+const err66 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -16270,7 +16270,7 @@ errors++;
 }
 }
 else {
-const err67 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key11,propertyName:key11};
+const err67 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -16281,7 +16281,7 @@ errors++;
 }
 var valid26 = _errs92 === errors;
 if(!valid26){
-const err68 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/propertyNames",keyword:"propertyNames",params:{propertyName: key11},message:"property name must be valid",schema:schema11.properties.profiles.propertyNames,parentSchema:schema11.properties.profiles,data:data34};
+const err68 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/propertyNames",keyword:"propertyNames",params:{propertyName: key11},schema:schema11.properties.profiles.propertyNames,parentSchema:schema11.properties.profiles,data:data34};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -16299,7 +16299,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err69 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.profiles.type,parentSchema:schema11.properties.profiles,data:data34};
+const err69 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{type: "object"},schema:schema11.properties.profiles.type,parentSchema:schema11.properties.profiles,data:data34};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -16317,7 +16317,7 @@ data36.path = "";
 }
 for(const key13 in data36){
 if(!((key13 === "path") || (key13 === "listeners"))){
-const err70 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},message:"must NOT have additional properties",schema:false,parentSchema:schema155,data:data36};
+const err70 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},schema:false,parentSchema:schema155,data:data36};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -16330,7 +16330,7 @@ errors++;
 let data37 = data36.path;
 if(typeof data37 === "string"){
 if(!pattern76.test(data37)){
-const err71 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},message:"must match pattern \""+"^(/[^\\s?#/]+)*$"+"\"",schema:"^(/[^\\s?#/]+)*$",parentSchema:schema155.properties.path,data:data37};
+const err71 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},schema:"^(/[^\\s?#/]+)*$",parentSchema:schema155.properties.path,data:data37};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -16341,7 +16341,7 @@ errors++;
 }
 }
 else {
-const err72 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema155.properties.path.type,parentSchema:schema155.properties.path,data:data37};
+const err72 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema155.properties.path.type,parentSchema:schema155.properties.path,data:data37};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -16354,7 +16354,7 @@ if(data36.listeners !== undefined){
 let data38 = data36.listeners;
 if(Array.isArray(data38)){
 if(data38.length < 1){
-const err73 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items",schema:1,parentSchema:schema155.properties.listeners,data:data38};
+const err73 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema155.properties.listeners,data:data38};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -16367,7 +16367,7 @@ const len3 = data38.length;
 for(let i3=0; i3<len3; i3++){
 let data39 = data38[i3];
 if(typeof data39 !== "string"){
-const err74 = {instancePath:instancePath+"/rest/listeners/" + i3,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema155.properties.listeners.items.type,parentSchema:schema155.properties.listeners.items,data:data39};
+const err74 = {instancePath:instancePath+"/rest/listeners/" + i3,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema155.properties.listeners.items.type,parentSchema:schema155.properties.listeners.items,data:data39};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -16379,7 +16379,7 @@ errors++;
 }
 }
 else {
-const err75 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema155.properties.listeners.type,parentSchema:schema155.properties.listeners,data:data38};
+const err75 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema155.properties.listeners.type,parentSchema:schema155.properties.listeners,data:data38};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -16391,7 +16391,7 @@ errors++;
 }
 }
 else {
-const err76 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema155.type,parentSchema:schema155,data:data36};
+const err76 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},schema:schema155.type,parentSchema:schema155,data:data36};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -16403,7 +16403,7 @@ errors++;
 }
 let data40 = data.cache;
 if((!(data40 && typeof data40 == "object" && !Array.isArray(data40))) && (typeof data40 !== "boolean")){
-const err77 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},message:"must be object,boolean",schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data40};
+const err77 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data40};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -16449,7 +16449,7 @@ ifClause1 = "then";
 else {
 const _errs113 = errors;
 if(false !== data40){
-const err79 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},message:"must be equal to constant",schema:false,parentSchema:schema11.properties.cache.else,data:data40};
+const err79 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema11.properties.cache.else,data:data40};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -16463,7 +16463,7 @@ valid33 = _valid1;
 ifClause1 = "else";
 }
 if(!valid33){
-const err80 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},message:"must match \""+ifClause1+"\" schema",schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data40};
+const err80 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data40};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -16484,7 +16484,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err81 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},message:"must be array",schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data41};
+const err81 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data41};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -16524,7 +16524,7 @@ for(const key14 in data47){
 const _errs123 = errors;
 if(typeof key14 === "string"){
 if(!pattern3.test(key14)){
-const err82 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},message:"must match pattern \""+"^[a-z][a-z0-9-]{0,31}$"+"\"",schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key14,propertyName:key14};
+const err82 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key14,propertyName:key14};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -16535,7 +16535,7 @@ errors++;
 }
 }
 else {
-const err83 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},message:"must be string",schema:schema22.type,parentSchema:schema22,data:key14,propertyName:key14};
+const err83 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key14,propertyName:key14};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -16546,7 +16546,7 @@ errors++;
 }
 var valid36 = _errs123 === errors;
 if(!valid36){
-const err84 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key14},message:"property name must be valid",schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data47};
+const err84 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key14},schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data47};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -16564,7 +16564,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err85 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data47};
+const err85 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data47};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -16575,7 +16575,7 @@ errors++;
 }
 }
 else {
-const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object",schema:schema11.type,parentSchema:schema11,data};
+const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema11.type,parentSchema:schema11,data};
 if(vErrors === null){
 vErrors = [err86];
 }

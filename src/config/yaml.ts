@@ -1,7 +1,7 @@
-import { LineCounter, parseDocument } from 'yaml'
-import type { Document, YAMLParseError, YAMLWarning } from 'yaml'
+import { Composer, LineCounter, YAMLParseError } from 'yaml'
+import type { CST, Document, YAMLWarning } from 'yaml'
 import { treeOfNode } from './nodes.ts'
-import { findUnfit } from './nesting.ts'
+import { readSyntax } from './nesting.ts'
 import { problemAt } from './problem.ts'
 import type { ReportProblem } from './problem.ts'
 import type { Origin, Tree } from './tree.ts'
@@ -24,21 +24,27 @@ export function parseYaml(text: string, file: string, report: ReportProblem): Tr
     if (++refused <= MOST_MISTAKES) report(problemAt(place(offset), { pointer: '', message, hint }))
   }
 
-  const unfit = findUnfit(text)
-  if (unfit !== undefined) {
-    countLines(text.slice(0, unfit.offset), lines)
-    return void refuse(unfit.offset, unfit.message)
+  const syntax = readSyntax(text, lines.addNewLine)
+  if (!Array.isArray(syntax)) {
+    countLines(text.slice(0, syntax.offset), lines)
+    return void refuse(syntax.offset, syntax.message)
   }
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    prettyErrors: false,
-    uniqueKeys: false,
-    merge: true,
-    stringKeys: false,
-  })
+  const document = compose(syntax, text.length)
   for (const error of mistakesIn(document)) refuse(error.pos[0], messageOf(error, text), adviceFor(error))
   if (refused > 0) return undefined
   return treeOfNode(document.contents, place, refuse)
+}
+
+/** The first document; that there is another is one of its mistakes. */
+function compose(syntax: readonly CST.Token[], end: number): Document.Parsed {
+  const composer = new Composer({ prettyErrors: false, uniqueKeys: false, merge: true, stringKeys: false })
+  const [document, another] = composer.compose(syntax, true, end)
+  if (document === undefined) throw new Error('a composer makes a document of anything')
+  if (another !== undefined) {
+    const [from, to] = another.range
+    document.errors.push(new YAMLParseError([from, to], 'MULTIPLE_DOCS', 'another document'))
+  }
+  return document
 }
 
 function mistakesIn(document: Document): (YAMLParseError | YAMLWarning)[] {
@@ -58,6 +64,6 @@ function adviceFor(error: YAMLParseError | YAMLWarning): string | undefined {
 }
 
 function countLines(text: string, lines: LineCounter): void {
-  lines.addNewLine(0)
+  lines.lineStarts = [0]
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
 }
