@@ -1,30 +1,35 @@
 import { ownManifest } from './own-manifest.ts'
-import { report } from './report.ts'
-import { terminalOf } from './terminal.ts'
+import { shortWay } from './short-way.ts'
 
 const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
 
 /** The command line: `argv` is what follows the program's name. Ends the process when all is written. */
 export async function main(argv: string[]): Promise<void> {
-  const own = ownManifest(import.meta.url)
-  const terminal = terminalOf(process)
-  process.exitCode = VERSION_FLAGS.includes(argv[0])
-    ? sayVersion(own.manifest)
-    : await run(argv, own).catch((error: unknown) => report(error, argv, terminal))
+  process.exitCode = VERSION_FLAGS.includes(argv[0]) ? sayVersion() : await run(argv)
   await Promise.all([flushed(process.stdout), flushed(process.stderr)])
   process.exit()
 }
 
 // Nothing else is loaded for this.
-function sayVersion({ name, version }: { name: string; version: string }): number {
+function sayVersion(): number {
+  const { name, version } = ownManifest(import.meta.url).manifest
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`)
   return 0
 }
 
-async function run(
-  argv: string[],
-  { root, manifest: pjson }: ReturnType<typeof ownManifest>,
-): Promise<number> {
+async function run(argv: string[]): Promise<number> {
+  const { terminalOf } = await import('./terminal.ts')
+  const terminal = terminalOf(process)
+  try {
+    return await (shortWay(argv, terminal) ?? (() => longWay(argv)))()
+  } catch (error) {
+    const { report } = await import('./report.ts')
+    return report(error, argv, terminal)
+  }
+}
+
+async function longWay(argv: string[]): Promise<number> {
+  const { root, manifest: pjson } = ownManifest(import.meta.url)
   const [{ run }, { settings }] = await Promise.all([
     import('@oclif/core/run'),
     import('@oclif/core/settings'),

@@ -5,11 +5,16 @@ import { reasonOf } from '../errors.ts'
 import type { Gateway } from '../gateway.ts'
 import { stayAlive } from './stay-alive.ts'
 
+/** Clients that start a gateway ask it at once. */
+const FIRST_WORDS_MS = 50
+
 interface RunOptions {
   readonly host: NodeJS.Process
   readonly log: Log
   /** Runs when the listeners are open. */
   readonly started?: () => void
+  /** Runs a moment later, when clients have had their first answers: for what none of them waits for. */
+  readonly settled?: () => void
   /** Runs when nothing of the gateway is left. */
   readonly stopped?: () => Promise<void>
   /** What SIGHUP asks for. */
@@ -19,17 +24,20 @@ interface RunOptions {
 /** Runs a gateway until a signal, an accident or its stdio client ends it; returns the exit code. */
 export async function runGateway(
   gateway: Gateway,
-  { host, log, started, stopped, hangUp }: RunOptions,
+  { host, log, started, settled, stopped, hangUp }: RunOptions,
 ): Promise<number> {
   const signalled = stopSignal(host, log)
   const accident = reportStrays(host, log)
   onHangUp(host, hangUp)
   const release = stayAlive()
+  let later: NodeJS.Timeout | undefined
   try {
     await gateway.start()
     started?.()
+    if (settled !== undefined) later = setTimeout(settled, FIRST_WORDS_MS)
     return await Promise.race([signalled, accident, gateway.ended.then(() => 0)])
   } finally {
+    clearTimeout(later)
     await gateway.close()
     await stopped?.()
     release()

@@ -1,9 +1,11 @@
+import { flushCompileCache } from 'node:module'
 import type { LoadedConfig } from '../config/index.ts'
 import { formatProblem } from '../config/problem.ts'
 import { gatewayError } from '../errors.ts'
 import { announceWhenSettled, listenerAnnouncer } from './announce.ts'
 import { serveControl } from './control.ts'
 import { serveLog } from './logs.ts'
+import { guardStdout } from './guard-stdout.ts'
 import { logReloads } from './reload.ts'
 import { runGateway } from './run-gateway.ts'
 import { stateDirectory } from './state-directory.ts'
@@ -11,6 +13,9 @@ import { loadSource } from './source.ts'
 import type { SourceFlags } from './source.ts'
 import type { Terminal } from './terminal.ts'
 import { watchFiles } from './watch-files.ts'
+
+/** The name of the listener that --stdio adds. */
+const PIPE = 'stdio'
 
 interface ServeFlags extends SourceFlags {
   readonly stdio: boolean
@@ -22,6 +27,7 @@ interface ServeFlags extends SourceFlags {
 
 /** Runs what the configuration says until it is told to stop; returns the exit code. */
 export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.Process): Promise<number> {
+  guardStdout()
   const { log, hideSecretsOf, follow } = serveLog(terminal)
   const load = async (): Promise<LoadedConfig> => {
     const source = await loadServed(flags, terminal)
@@ -32,46 +38,56 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   follow(source)
   if (Object.keys(source.config.listeners).length === 0) throw gatewayError('GW_NO_LISTENER')
   const { createGateway } = await import('../gateway.ts')
-  const gateway = await createGateway(source, {
-    log,
-    environment: terminal.environment,
-    load,
-    state: stateDirectory(source, terminal),
-    fresh: flags.fresh,
-  })
+  const { environment, cwd } = terminal
+  const state = stateDirectory(source, terminal)
+  const gateway = await createGateway(source, { log, environment, load, state, fresh: flags.fresh })
   // Why one was refused is logged by who listens.
   const reload = (): void => void gateway.reload().catch(() => undefined)
   const files = watchFiles(reload)
   const sayListeners = listenerAnnouncer(gateway, log)
-  const env = flags.env ?? terminal.environment['GATEWAY_ENV']
-  const control = serveControl({ gateway, env, terminal, log, host })
+  const control = serveControl({ gateway, env: flags.env ?? environment['GATEWAY_ENV'], terminal, log, host })
   const inForce = (current: LoadedConfig): void => {
     follow(current)
     if (flags.watch) files.over(current.files)
-    for (const warning of current.warnings) log.warn(formatProblem(warning, terminal.cwd))
+    for (const warning of current.warnings) log.warn(formatProblem(warning, cwd))
     sayListeners()
+  }
+  const loaded = (current: LoadedConfig): void => {
+    inForce(current)
     control.follow(current)
   }
-  logReloads(gateway, { log, cwd: terminal.cwd, loaded: inForce })
-  const started = (): void => {
-    inForce(source)
+  logReloads(gateway, { log, cwd, loaded })
+  const settled = (): void => {
+    // Now, so that what is kept is what a start needs, and is kept however this process ends.
+    flushCompileCache()
+    control.follow(gateway.generation.loaded)
     void announceWhenSettled(gateway, source, log, terminal)
   }
+  const started = (): void => inForce(source)
   const stopped = (): Promise<void> => control.close()
-  return runGateway(gateway, { host, log, started, stopped, hangUp: reload })
+  return runGateway(gateway, { host, log, started, settled, stopped, hangUp: reload })
 }
 
 // Set like any other values, so that they are checked like any others.
 async function loadServed(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
-  const source = await loadSource(flags, terminal)
+  const source = (await loadWithPipe(flags, terminal)) ?? (await loadSource(flags, terminal))
   const more = setByFlags(flags, source)
   return more.length === 0 ? source : loadSource({ ...flags, set: [...(flags.set ?? []), ...more] }, terminal)
+}
+
+// Most files that are served on stdio name no such listener, and need not be read twice to find that out.
+async function loadWithPipe(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig | undefined> {
+  if (!flags.stdio) return undefined
+  const set = [...(flags.set ?? []), `listeners.${PIPE}.type=stdio`]
+  const source = await loadSource({ ...flags, set }, terminal).catch(() => undefined)
+  const pipes = Object.entries(source?.config.listeners ?? {}).filter(([, { type }]) => type === 'stdio')
+  return pipes.length === 1 ? source : undefined
 }
 
 function setByFlags({ stdio, profile }: ServeFlags, { config }: LoadedConfig): string[] {
   const pipe = Object.entries(config.listeners).find(([, { type }]) => type === 'stdio')?.[0]
   if (profile !== undefined && pipe === undefined && !stdio)
     throw gatewayError('GW_USAGE', { what: '--profile is for a client on stdio: add --stdio' })
-  const own = stdio && pipe === undefined ? ['listeners.stdio.type=stdio'] : []
-  return profile === undefined ? own : [...own, `listeners.${pipe ?? 'stdio'}.profile=${profile}`]
+  const own = stdio && pipe === undefined ? [`listeners.${PIPE}.type=stdio`] : []
+  return profile === undefined ? own : [...own, `listeners.${pipe ?? PIPE}.profile=${profile}`]
 }

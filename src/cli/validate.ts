@@ -17,6 +17,20 @@ export interface Validation {
   readonly warnings: readonly Problem[]
 }
 
+/** Says whether a configuration is valid; returns the exit code. Rejects as `validate` does. */
+export async function sayValidation(
+  flags: SourceFlags & { readonly json?: boolean | undefined },
+  terminal: Terminal,
+): Promise<number> {
+  const validation = await validate(flags, terminal)
+  if (flags.json === true) terminal.out.line(JSON.stringify(validation, undefined, 2))
+  else {
+    for (const line of warningLines(validation.warnings, terminal)) terminal.err.line(line)
+    terminal.out.line(validationLine(validation, terminal))
+  }
+  return 0
+}
+
 /** Loads the configuration and builds the graph. Rejects with a GatewayError that lists every problem. */
 export async function validate(flags: SourceFlags, terminal: Terminal): Promise<Validation> {
   const source = await loadSource(flags, terminal)

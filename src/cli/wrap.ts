@@ -1,6 +1,7 @@
 import { basename, extname } from 'node:path'
 import { gatewayError } from '../errors.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { guardStdout } from './guard-stdout.ts'
 import { problemLog } from './logs.ts'
 import { runGateway } from './run-gateway.ts'
 import type { Terminal } from './terminal.ts'
@@ -17,6 +18,7 @@ interface WrapOptions {
 
 /** Runs the gateway in front of one command; returns the exit code. */
 export async function wrap(options: WrapOptions, terminal: Terminal, host: NodeJS.Process): Promise<number> {
+  guardStdout()
   const config = wrapConfig(options, terminal)
   const log = problemLog(terminal)
   const { createGateway } = await import('../gateway.ts')

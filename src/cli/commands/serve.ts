@@ -24,8 +24,6 @@ export default class Serve extends GatewayCommand {
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Serve)
-    const { guardStdout } = await import('../guard-stdout.ts')
-    guardStdout()
     const { serve } = await import('../serve.ts')
     return serve(flags, this.terminal, process)
   }

@@ -11,12 +11,9 @@ export default class Validate extends GatewayCommand {
   ]
   static override flags = CONFIG_FLAGS
 
-  async run(): Promise<void> {
+  async run(): Promise<number> {
     const { flags } = await this.parse(Validate)
-    const { validate, validationLine, warningLines } = await import('../validate.ts')
-    const validation = await validate(flags, this.terminal)
-    if (flags.json) return this.printJson(validation)
-    for (const line of warningLines(validation.warnings, this.terminal)) this.terminal.err.line(line)
-    this.terminal.out.line(validationLine(validation, this.terminal))
+    const { sayValidation } = await import('../validate.ts')
+    return sayValidation(flags, this.terminal)
   }
 }

@@ -37,8 +37,6 @@ export default class Wrap extends GatewayCommand {
   async run(): Promise<number> {
     const { before, command } = split(this.argv)
     const { flags, argv } = await this.parse(Wrap, before)
-    const { guardStdout } = await import('../guard-stdout.ts')
-    guardStdout()
     const { wrap } = await import('../wrap.ts')
     const options = { name: flags.name, variables: flags['env-var'] ?? [], port: flags.http }
     return wrap({ ...options, command, stray: argv as string[] }, this.terminal, process)
