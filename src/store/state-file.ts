@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Log } from '../core/ports.ts'
@@ -34,7 +35,7 @@ export class StateFile {
     const { path, log } = this.#options
     let text: string | undefined
     try {
-      text = await this.#text()
+      text = this.#text()
     } catch (error) {
       log.warn('what was saved is not used', { file: path, why: reasonOf(error) })
     }
@@ -50,7 +51,7 @@ export class StateFile {
   /** The same for who is about to replace it, and can do without: nothing is said or set aside. */
   async peek(): Promise<unknown> {
     try {
-      const text = await this.#text()
+      const text = this.#text()
       return text === undefined ? undefined : (JSON.parse(text) as unknown)
     } catch {
       return undefined
@@ -90,22 +91,20 @@ export class StateFile {
     }
   }
 
-  async #text(): Promise<string | undefined> {
+  // Without promises: clients wait for the first reading, and what is read is parsed in one go anyway.
+  #text(): string | undefined {
     const { path, maxBytes, uid } = this.#options
-    const file = await open(path, 'r').catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-      throw error
-    })
+    const file = opened(path)
     if (file === undefined) return undefined
     try {
-      const { size, mode, uid: owner } = await file.stat()
+      const { size, mode, uid: owner } = fstatSync(file)
       if (size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
       // Whoever can write it could put words into the mouths of the servers.
       if (uid !== undefined && (owner !== uid || (mode & 0o022) !== 0))
         throw new Error('others than the user of this process can write it')
-      return await file.readFile('utf8')
+      return readFileSync(file, 'utf8')
     } finally {
-      await file.close()
+      closeSync(file)
     }
   }
 
@@ -127,5 +126,14 @@ export class StateFile {
       await rm(next, { force: true }).catch(() => undefined)
       throw error
     }
+  }
+}
+
+function opened(path: string): number | undefined {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }

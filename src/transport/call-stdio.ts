@@ -6,6 +6,9 @@ import { concealed, concealing } from './process-secrets.ts'
 import { ProcessTable } from './process-table.ts'
 import { RecentLines } from './recent-lines.ts'
 
+/** Until then those who start a gateway have asked for its lists. */
+const ORPHANS_MS = 50
+
 /** Upstreams of type `stdio`: servers that run as processes of ours. */
 export const callStdio = definePlugin<undefined>({
   name: 'call-stdio',
@@ -30,8 +33,8 @@ export const callStdio = definePlugin<undefined>({
       return Object.assign(upstream, { logs })
     })
     hooks.ready.tap(() => {
-      // Nobody waits for this: what is left of a dead gateway is in nobody's way.
-      if (directories.size > 0) void table.endOrphans(directories)
+      // Nobody waits for this: what is left of a dead gateway is in nobody's way, and a client may be.
+      if (directories.size > 0) clock.after(ORPHANS_MS, () => void table.endOrphans(directories))
     })
     // Upstreams stop after the close hooks, and those that a reload keeps much later.
     hooks.close.tap(() => table.retire())
