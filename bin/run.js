@@ -1,7 +1,5 @@
 #!/usr/bin/env node
 // Old Nodes must be able to read this far, so nothing newer than what Node 18 parses.
-import module from 'node:module'
-
 const [major, minor] = process.versions.node.split('.').map(Number)
 
 if (major < 22 || (major === 22 && minor < 19)) {
@@ -10,7 +8,41 @@ if (major < 22 || (major === 22 && minor < 19)) {
   )
   process.exitCode = 2
 } else {
-  module.enableCompileCache()
+  keepCompiled(process.argv[2], process.env)
   const { main } = await import('../dist/src/cli/main.js')
   await main(process.argv.slice(2))
+}
+
+/**
+ * Kept from one start to the next, compiled code halves the time that a start takes. Each command whose start somebody
+ * waits for has its own, as the first to run a file decides which parts of it are kept.
+ */
+function keepCompiled(command, { NODE_COMPILE_CACHE, NODE_DISABLE_COMPILE_CACHE, ...environment }) {
+  if (NODE_COMPILE_CACHE || NODE_DISABLE_COMPILE_CACHE) return
+  const { enableCompileCache } = process.getBuiltinModule('node:module')
+  const use = ['serve', 'validate', 'wrap'].includes(command) ? command : 'others'
+  const place = placesOf(environment).find(isOwn)
+  if (place !== undefined) enableCompileCache(`${place}/${use}`)
+}
+
+/** Such code is run as it is found, so Node's own choice, a directory for all, will not do. */
+function placesOf({ XDG_CACHE_HOME, HOME, LOCALAPPDATA, TMPDIR }) {
+  if (process.getuid === undefined) return LOCALAPPDATA ? [`${LOCALAPPDATA}/tapgate/compiled`] : []
+  const cache = XDG_CACHE_HOME || (HOME ? `${HOME}/.cache` : undefined)
+  const temporary = `${TMPDIR || '/tmp'}/tapgate-compiled-${process.getuid()}`
+  return cache ? [`${cache}/tapgate/compiled`, temporary] : [temporary]
+}
+
+/** Whether it is a directory, or can be made one, that nobody else can write to. */
+function isOwn(place) {
+  const { lstatSync, mkdirSync } = process.getBuiltinModule('node:fs')
+  try {
+    if (lstatSync(place, { throwIfNoEntry: false }) === undefined)
+      mkdirSync(place, { recursive: true, mode: 0o700 })
+    const found = lstatSync(place)
+    if (process.getuid === undefined) return found.isDirectory()
+    return found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o022) === 0
+  } catch {
+    return false
+  }
 }
