@@ -123,10 +123,17 @@ export class Connection implements Carrier, ReaderEars {
     const handler = this.#handler
     const head = this.#head
     this.#handler = undefined
-    // A server that answers before it has read the request may not read the rest.
-    if (isClean && head?.keepsAlive === true && this.#socket.writableLength === 0) this.#rest(head)
-    else this.#close()
+    if (!isClean || head?.keepsAlive !== true) this.#close()
+    else if (this.#socket.writableLength === 0) this.#rest(head)
+    else setImmediate(() => this.#restIfWritten(head))
     handler?.onEnd()
+  }
+
+  /** TLS hears a little later that all is written. A server that answers before it has read the request may never read it. */
+  #restIfWritten(head: ReplyHead): void {
+    if (this.#isOver) return
+    if (this.#socket.writableLength === 0) this.#rest(head)
+    else this.#close()
   }
 
   #rest({ idleMs }: ReplyHead): void {

@@ -59,12 +59,12 @@ export class ReplyReader {
   /** Takes what came; the bytes may be overwritten afterwards. @throws ClientError when they are no HTTP/1.1 */
   push(bytes: Buffer): void {
     let at = 0
-    do {
+    while (at < bytes.length) {
       if (this.#state === 'idle') throw unasked()
       at = this.#state === 'head' ? this.#readHead(bytes, at) : this.#readBody(bytes, at)
       // Whoever heard of the end may have stopped us, or sent the next request.
       if (at < 0) return
-    } while (at < bytes.length)
+    }
   }
 
   /** The connection has ended; whether that was the end of a reply. */
