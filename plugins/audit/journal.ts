@@ -20,7 +20,7 @@ export interface JournalHost {
 /** Lines wait at most this long; what kills the process costs no more than that. */
 const FLUSH_MS = 250
 /** So many are written at once. */
-const MANY_LINES = 2000
+const MANY_LINES = 256
 const RETRY_MS = 1000
 /** What waits in memory while nothing can be written. */
 const MOST_LINES = 20_000

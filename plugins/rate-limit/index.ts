@@ -79,7 +79,15 @@ function limited(
   if (!Array.isArray(taken)) return Promise.resolve(taken)
   isCounted.set(call.exchange, true)
   const entered = enter(taken)
-  return entered.length === 0 ? next(call) : next(call).finally(() => leave(entered))
+  return entered.length === 0 ? next(call) : leaving(entered, next(call))
+}
+
+async function leaving(entered: readonly Taken[], answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer
+  } finally {
+    leave(entered)
+  }
 }
 
 async function rulesOf({

@@ -9,7 +9,7 @@ import { offersCapability } from './capabilities.ts'
 import type { Part } from './fanout.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import { Parts } from './parts.ts'
-import type { Answer, Exchange, Session } from './ports.ts'
+import type { Answer, Exchange, Principal, Session } from './ports.ts'
 import { ANONYMOUS, principalKey, viewerKey } from './principal.ts'
 import { isUp } from './up.ts'
 import { View, type Freshness } from './view.ts'
@@ -273,7 +273,19 @@ function isModernHttp({ headers, session }: Exchange): boolean {
   return headers[HEADER.method] !== undefined && session.client.era === 'modern'
 }
 
+/** Written once for each principal: every call looks its view up. */
+const viewKeys = new WeakMap<Principal, Map<Kind, string>>()
+
 function viewKey(kind: Kind, session: Session): string {
+  if (session.profile !== undefined) return writeViewKey(kind, session)
+  let keys = viewKeys.get(session.principal)
+  if (keys === undefined) viewKeys.set(session.principal, (keys = new Map<Kind, string>()))
+  let key = keys.get(kind)
+  if (key === undefined) keys.set(kind, (key = writeViewKey(kind, session)))
+  return key
+}
+
+function writeViewKey(kind: Kind, session: Session): string {
   return `${KINDS.indexOf(kind)}${viewerKey(session)}`
 }
 

@@ -21,5 +21,5 @@ export function outcomeOf({ method, answer, cancelled, route, decidedBy }: Excha
 
 /** Whether a tool said of its result that it failed (`isError`). A result is read only where it says something of the kind. */
 export function hasFailed(result: Payload): boolean {
-  return result.bytes().includes('"isError"') && result.value().isError === true
+  return result.isToolError
 }

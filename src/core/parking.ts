@@ -57,7 +57,6 @@ export class Parking {
 
 /** A call at a legacy server that may ask its modern client: each ask ends an exchange, each retry takes the call up again. */
 export class HeldCall {
-  readonly id = randomUUID()
   readonly owner: string
   readonly #graph: Graph
   readonly #call: RoadCall
@@ -68,12 +67,19 @@ export class HeldCall {
   #asked = 0
   #round = 0
   #disarm: (() => void) | undefined
+  #id: string | undefined
 
   constructor(graph: Graph, call: RoadCall) {
     this.#graph = graph
     this.#call = call
     this.#exchange = call.exchange
     this.owner = principalKey(call.exchange.session.principal)
+  }
+
+  /** Few calls are ever looked for by it. */
+  get id(): string {
+    this.#id ??= randomUUID()
+    return this.#id
   }
 
   /** The call's end, or what it needs from the client first. */

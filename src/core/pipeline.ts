@@ -20,7 +20,8 @@ export async function travel(exchange: RoadExchange, graph: Graph): Promise<Answ
   graph.running++
   try {
     // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
-    answer = (request === undefined ? undefined : await request(exchange)) ?? (await forward(exchange, graph))
+    const decided = request?.(exchange)
+    answer = (decided instanceof Promise ? await decided : decided) ?? (await forward(exchange, graph))
   } catch (error) {
     answer = failure(error, exchange, graph)
   }
@@ -38,7 +39,8 @@ async function responded(
   graph: Graph,
 ): Promise<Answer> {
   try {
-    return (await response(answer, exchange)) ?? answer
+    const changed = response(answer, exchange)
+    return (changed instanceof Promise ? await changed : changed) ?? answer
   } catch (error) {
     return failure(error, exchange, graph)
   }

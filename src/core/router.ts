@@ -53,8 +53,10 @@ export class Router {
   }
 
   #isVisible({ kind, name }: Target, node: UpstreamNode, session: Session): boolean {
-    const listed = this.#graph.catalog.current(kind, session)?.findOriginal(node.upstream.name, name)
-    const entry = entryOf(kind, node.upstream.name, name, node.prefix, listed?.value ?? { name, uri: name })
+    // What is in the view has passed the taps when that was made.
+    if (this.#graph.catalog.current(kind, session)?.findOriginal(node.upstream.name, name) !== undefined)
+      return true
+    const entry = entryOf(kind, node.upstream.name, name, node.prefix, { name, uri: name })
     return this.#graph.catalog.permits(entry, session) !== undefined
   }
 

@@ -8,6 +8,7 @@ import {
 } from 'tapable'
 import { gatewayError } from '../errors.ts'
 import { guardAsync, guardSync } from './guard.ts'
+import { promptly } from './prompt.ts'
 import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './kinds.ts'
 
 type Anything = (...args: never[]) => unknown
@@ -25,6 +26,7 @@ interface TapableHook {
   tap(options: object, run: Anything): void
   tapAsync(options: object, run: Anything): void
   call(...args: unknown[]): unknown
+  callAsync(...args: unknown[]): void
   promise(...args: unknown[]): Promise<unknown>
   readonly taps: readonly { name: string; fn: Anything }[]
 }
@@ -51,6 +53,9 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   authenticate: ['a'],
   http: ['a'],
 }
+
+/** Asynchronous hooks of each exchange, whose taps answer at once most of the time. */
+const PROMPT: ReadonlySet<HookName> = new Set(['request', 'response'])
 
 /** Collects the taps of one hook and compiles them, once per selection, into one function. */
 export class HookPoint {
@@ -123,6 +128,7 @@ export class HookPoint {
     const { kind, mirrored } = HOOKS[this.name]
     const ordered = this.#build(taps)
     const hook = mirrored === true ? this.#rebuild([...ordered.taps].reverse()) : ordered
+    if (PROMPT.has(this.name)) return promptly(hook, this.#parameters.length)
     // Looked up at each call: until the first one they are delegates, and a bound delegate compiles the hook every time.
     const run = kind.startsWith('async')
       ? (a: unknown, b: unknown, c: unknown) => hook.promise(a, b, c)

@@ -2,6 +2,8 @@ import type { JsonObject } from './jsonrpc.ts'
 import { editObject } from './members.ts'
 import type { Era } from './versions.ts'
 
+const IS_ERROR = Buffer.from('"isError"')
+
 /**
  * A result that may still be the bytes it came in. `value()` parses on first use, `bytes()` writes on first use;
  * a result that nobody reads is never parsed. Never mutate what `value()` returns: make a new Payload.
@@ -20,6 +22,7 @@ export class Payload {
   freshUntil: number | undefined = undefined
   #bytes: Buffer | undefined
   #value: JsonObject | undefined
+  #isToolError: boolean | undefined
 
   private constructor(bytes: Buffer | undefined, value: JsonObject | undefined, era: Era | undefined) {
     this.#bytes = bytes
@@ -45,6 +48,12 @@ export class Payload {
   bytes(): Buffer {
     this.#bytes ??= Buffer.from(JSON.stringify(this.#value))
     return this.#bytes
+  }
+
+  /** Whether a tool says in it that it failed (`isError`). It is parsed only where it says something of the kind. */
+  get isToolError(): boolean {
+    this.#isToolError ??= this.bytes().includes(IS_ERROR) && this.value().isError === true
+    return this.#isToolError
   }
 
   /** A copy without some of its members and with others, spliced into the bytes: no other member is touched. */

@@ -1,7 +1,8 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
 
-/** Reads the body of a reply. `push` and `end` return false when it is larger than allowed. */
+/** Reads the body of a reply. */
 export interface Body {
+  /** Takes a piece, whose bytes are the sender's again afterwards; false when the body is larger than allowed. */
   push(chunk: Buffer): boolean
   end(): void
 }
@@ -10,25 +11,31 @@ export interface Body {
 export class WholeBody implements Body {
   readonly #limit: number
   readonly #done: (text: Buffer) => void
+  /** Room for all of it, where its length is known. */
+  readonly #whole: Buffer | undefined
   readonly #chunks: Buffer[] = []
   #size = 0
 
-  constructor(limit: number, done: (text: Buffer) => void) {
+  /** `length` is what the sender says of it; NaN where it says nothing. */
+  constructor(limit: number, done: (text: Buffer) => void, length = Number.NaN) {
     this.#limit = limit
     this.#done = done
+    this.#whole = length <= limit ? Buffer.allocUnsafe(length) : undefined
   }
 
   push(chunk: Buffer): boolean {
+    const at = this.#size
     this.#size += chunk.length
     if (this.#size > this.#limit) return false
-    this.#chunks.push(chunk)
+    if (this.#whole === undefined) this.#chunks.push(Buffer.from(chunk))
+    else chunk.copy(this.#whole, at)
     return true
   }
 
   end(): void {
-    this.#done(
-      this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks, this.#size),
-    )
+    const [first] = this.#chunks
+    if (this.#whole !== undefined) this.#done(this.#whole.subarray(0, this.#size))
+    else this.#done(first?.length === this.#size ? first : Buffer.concat(this.#chunks, this.#size))
   }
 }
 

@@ -54,10 +54,10 @@ export function unreachable(error: unknown): string {
 function reason(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   const text = typeof code === 'string' && code !== '' ? code : String(message)
-  return visible(text.replace(/^UND_ERR_/, ''), 100)
+  return visible(text, 100)
 }
 
 function isClosedByPeer(error: unknown): boolean {
   const code = (error as { code?: unknown }).code
-  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE'
+  return code === 'SOCKET' || code === 'ECONNRESET' || code === 'EPIPE'
 }

@@ -1,10 +1,10 @@
-import type { Dispatcher } from 'undici'
+import type { Carrier, ReplyHandler } from './http-client/handler.ts'
 
 /** Longest body of a receipt that is read, so that its connection can be used again. */
 const MAX_BODY = 64 * 1024
 
 /** The reply to what needs none: a notification, a reply of ours, or a goodbye. */
-export class Receipt implements Dispatcher.DispatchHandler {
+export class Receipt implements ReplyHandler {
   readonly #done: () => void
   #size = 0
 
@@ -12,24 +12,24 @@ export class Receipt implements Dispatcher.DispatchHandler {
     this.#done = done
   }
 
-  onRequestStart(): void {
-    // undici insists on this method.
+  onSend(): void {
+    // It cannot be given up.
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
-    if (status >= 200) this.#done()
-  }
-
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#size += chunk.length
-    if (this.#size > MAX_BODY) controller.abort(new Error('nobody reads this body'))
-  }
-
-  onResponseEnd(): void {
+  onHead(): void {
     this.#done()
   }
 
-  onResponseError(): void {
+  onBody(bytes: Buffer, carrier: Carrier): void {
+    this.#size += bytes.length
+    if (this.#size > MAX_BODY) carrier.abort(this, new Error('nobody reads this body'))
+  }
+
+  onEnd(): void {
+    this.#done()
+  }
+
+  onError(): void {
     this.#done()
   }
 }

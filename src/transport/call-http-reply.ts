@@ -1,8 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
 import { gatewayError } from '../errors.ts'
 import { EventBody, startOfStream, WholeBody, type Body, type Position } from './call-http-body.ts'
 import { brokenFailure, statusFailure, unreachable } from './call-http-failure.ts'
+import { ClientError, type Carrier, type ReplyHandler, type ReplyHeaders } from './http-client/handler.ts'
 import { retryAfterMs } from './retry-after.ts'
 import { visible } from './visible.ts'
 import type { Pending, WireEvents } from './wire.ts'
@@ -15,7 +14,7 @@ export interface ReplyHost {
   /** Runs `callback` later; returns the way to take it back. */
   after(ms: number, callback: () => void): () => void
   /** The server has answered a request of this method with these headers. */
-  greeted(method: string, headers: IncomingHttpHeaders): void
+  greeted(method: string, headers: ReplyHeaders): void
   /** Whether an error status says that the server has forgotten our session. */
   isSessionLost(method: string, status: number, body: string): boolean
   /** Takes up a stream that ended early; false when it cannot be. */
@@ -31,11 +30,11 @@ const TAIL_MS = 1000
 const OPEN_BRACE = 0x7b
 
 /** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
-export class Reply implements Dispatcher.DispatchHandler {
+export class Reply implements ReplyHandler {
   readonly #host: ReplyHost
   readonly #pending: Pending
   readonly #position: Position
-  #controller: Dispatcher.DispatchController | undefined
+  #carrier: Carrier | undefined
   #body: Body | undefined
   #status = 0
   #retryAfterMs: number | undefined
@@ -51,24 +50,20 @@ export class Reply implements Dispatcher.DispatchHandler {
 
   abort(): void {
     this.#isAborted = true
-    this.#controller?.abort(new Error('nobody waits for this reply'))
+    this.#carrier?.abort(this, new Error('nobody waits for this reply'))
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
+  onSend(carrier: Carrier): void {
+    this.#carrier = carrier
     if (!this.#pending.open) this.abort()
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
-    if (status < 200) return
+  onHead(status: number, headers: ReplyHeaders): void {
     this.#status = status
     const isFine = status < 300
     const limit = isFine ? this.#host.maxReply : MAX_ERROR_BODY
-    if (Number(headers['content-length']) > limit && isFine) return this.#tooLarge()
+    const length = Number(headers['content-length'])
+    if (isFine && length > limit) return this.#tooLarge()
     if (isEncoded(headers))
       return this.#fail(
         `it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`,
@@ -78,11 +73,11 @@ export class Reply implements Dispatcher.DispatchHandler {
     this.#body =
       isFine && isEventStream(headers)
         ? new EventBody(limit, this.#position, text => this.#host.events.received(text, this.#pending))
-        : new WholeBody(limit, text => (isFine ? this.#answered(text) : this.#refused(text)))
+        : new WholeBody(limit, text => (isFine ? this.#answered(text) : this.#refused(text)), length)
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#body?.push(chunk) === false) {
+  onBody(bytes: Buffer): void {
+    if (this.#body?.push(bytes) === false) {
       if (this.#status < 300) this.#tooLarge()
       else this.#refused(Buffer.alloc(0))
       return this.abort()
@@ -90,17 +85,17 @@ export class Reply implements Dispatcher.DispatchHandler {
     if (!this.#pending.open) this.#takeBackCut ??= this.#host.after(TAIL_MS, () => this.abort())
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     this.#takeBackCut?.()
     this.#body?.end()
     if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
       this.#broke(new Error('it ended early'))
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+  onError(error: Error): void {
     this.#takeBackCut?.()
     if (this.#isAborted || !this.#pending.open) return
-    if (this.#controller === undefined) return this.#unsent(error)
+    if (this.#carrier === undefined) return this.#unsent(error)
     const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)
     if (!canResume) this.#broke(error)
   }
@@ -138,7 +133,7 @@ export class Reply implements Dispatcher.DispatchHandler {
   }
 
   #unsent(error: Error): void {
-    const isOurFault = (error as NodeJS.ErrnoException).code === 'UND_ERR_INVALID_ARG'
+    const isOurFault = error instanceof ClientError && error.code === 'INVALID_ARG'
     const why = isOurFault
       ? `the request cannot be written as HTTP (${visible(error.message, 100)})`
       : unreachable(error)
@@ -169,11 +164,11 @@ export class Reply implements Dispatcher.DispatchHandler {
   }
 }
 
-export function isEventStream(headers: IncomingHttpHeaders): boolean {
+export function isEventStream(headers: ReplyHeaders): boolean {
   return String(headers['content-type']).toLowerCase().startsWith('text/event-stream')
 }
 
-function isEncoded(headers: IncomingHttpHeaders): boolean {
+function isEncoded(headers: ReplyHeaders): boolean {
   const encoding = headers['content-encoding']
   return encoding !== undefined && encoding !== '' && encoding !== 'identity'
 }

@@ -1,17 +1,16 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
 import type { Clock } from '../core/ports.ts'
 import { Backoff, HEALTHY_MS } from './backoff.ts'
 import { EventBody, startOfStream, type Position } from './call-http-body.ts'
 import { unreachable } from './call-http-failure.ts'
 import { isEventStream } from './call-http-reply.ts'
+import type { Carrier, ReplyHandler, ReplyHeaders } from './http-client/handler.ts'
 
 /** What a standing stream needs from its wire. */
 export interface StreamHost {
   readonly clock: Clock
   readonly maxEvent: number
   /** Sends the GET; `eventId` is where the last stream ended. */
-  get(handler: Dispatcher.DispatchHandler, eventId: string | undefined): void
+  get(handler: ReplyHandler, eventId: string | undefined): void
   message(text: Buffer): void
   /** It is open again, and the server cannot say what it said meanwhile. */
   reopened(): void
@@ -22,10 +21,10 @@ export interface StreamHost {
 const LONGEST_RETRY_MS = 30_000
 
 /** The GET stream on which a legacy server says what belongs to no request; opened again when it ends. */
-export class StandingStream implements Dispatcher.DispatchHandler {
+export class StandingStream implements ReplyHandler {
   readonly #host: StreamHost
   readonly #backoff = new Backoff()
-  #controller: Dispatcher.DispatchController | undefined
+  #carrier: Carrier | undefined
   #body: EventBody | undefined
   #position: Position = startOfStream()
   #openedAt = 0
@@ -38,7 +37,7 @@ export class StandingStream implements Dispatcher.DispatchHandler {
   }
 
   open(): void {
-    this.#controller = undefined
+    this.#carrier = undefined
     this.#body = undefined
     this.#openedAt = this.#host.clock.now()
     if (this.#isWanted) this.#host.get(this, this.#position.eventId)
@@ -47,20 +46,15 @@ export class StandingStream implements Dispatcher.DispatchHandler {
   close(): void {
     this.#isWanted = false
     this.#takeBackRetry?.()
-    this.#controller?.abort(new Error('no longer needed'))
+    this.#carrier?.abort(this, new Error('no longer needed'))
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
+  onSend(carrier: Carrier): void {
+    this.#carrier = carrier
     if (!this.#isWanted) this.close()
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
-    if (status < 200) return
+  onHead(status: number, headers: ReplyHeaders): void {
     // 405 and the like: the server has no such stream, which is its right. 5xx may pass.
     if (status !== 200 || !isEventStream(headers)) {
       if (status < 500) this.close()
@@ -71,17 +65,17 @@ export class StandingStream implements Dispatcher.DispatchHandler {
     this.#hasBeenOpen = true
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#body?.push(chunk) === false) controller.abort(new Error('an event is too large'))
+  onBody(bytes: Buffer, carrier: Carrier): void {
+    if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('an event is too large'))
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     this.#again()
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+  onError(error: Error): void {
     if (!this.#isWanted) return
-    if (this.#controller === undefined) this.#host.lost(unreachable(error))
+    if (this.#carrier === undefined) this.#host.lost(unreachable(error))
     else this.#again()
   }
 

@@ -1,5 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
-import { Pool, type Dispatcher } from 'undici'
 import type { HttpUpstreamConfig } from '../config/config.gen.ts'
 import type { Clock, ServerSide, UpstreamContext } from '../core/ports.ts'
 import { standardHeaders } from '../protocol/headers.ts'
@@ -12,6 +10,8 @@ import { addCallHeaders, standingHeaders } from './call-http-headers.ts'
 import { Receipt } from './call-http-receipt.ts'
 import { Reply, type ReplyHost } from './call-http-reply.ts'
 import { StandingStream } from './call-http-stream.ts'
+import type { ReplyHandler, ReplyHeaders } from './http-client/handler.ts'
+import { HttpClient } from './http-client/http-client.ts'
 import type { Pending, Wire, WireEvents } from './wire.ts'
 
 const CONNECT_MS = 5000
@@ -34,7 +34,7 @@ export class HttpWire implements Wire, ReplyHost {
   readonly maxReply: number
   readonly events: WireEvents
   readonly #clock: Clock
-  readonly #pool: Pool
+  readonly #client: HttpClient
   readonly #path: string
   readonly #standing: Readonly<Record<string, string>>
   #server: ServerSide | undefined
@@ -52,13 +52,7 @@ export class HttpWire implements Wire, ReplyHost {
     this.#path = url.pathname + url.search
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
     // Deadlines are the business of the road; a stream may be silent for hours.
-    this.#pool = new Pool(url.origin, {
-      connections: CONNECTIONS,
-      connect: { timeout: CONNECT_MS },
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      allowH2: false,
-    })
+    this.#client = new HttpClient(url, { clock, connections: CONNECTIONS, connectMs: CONNECT_MS })
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
@@ -100,7 +94,7 @@ export class HttpWire implements Wire, ReplyHost {
   retire(): Promise<void> {
     this.#stream?.close()
     this.#session = undefined
-    return this.#pool.close()
+    return this.#client.close()
   }
 
   close(): Promise<void> {
@@ -112,9 +106,9 @@ export class HttpWire implements Wire, ReplyHost {
     return this.#clock.after(ms, callback)
   }
 
-  greeted(method: string, headers: IncomingHttpHeaders): void {
+  greeted(method: string, headers: ReplyHeaders): void {
     const session = headers[HEADER.session]
-    if (method !== 'initialize' || typeof session !== 'string' || session === '') return
+    if (method !== 'initialize' || session === undefined || session === '') return
     this.#session = session
     this.#hadSession = true
   }
@@ -143,7 +137,7 @@ export class HttpWire implements Wire, ReplyHost {
     this.events.closed(why)
   }
 
-  #get(handler: Dispatcher.DispatchHandler, eventId: string | undefined): void {
+  #get(handler: ReplyHandler, eventId: string | undefined): void {
     const headers = this.#legacyHeaders(STREAM)
     if (eventId !== undefined) headers[HEADER.lastEventId] = eventId
     this.#dispatch('GET', headers, undefined, handler)
@@ -153,9 +147,9 @@ export class HttpWire implements Wire, ReplyHost {
     method: 'GET' | 'POST' | 'DELETE',
     headers: Record<string, string>,
     body: string | undefined,
-    handler: Dispatcher.DispatchHandler,
+    handler: ReplyHandler,
   ): void {
-    this.#pool.dispatch({ path: this.#path, method, headers, body }, handler)
+    this.#client.dispatch({ path: this.#path, method, headers, body }, handler)
   }
 
   #modernHeaders(method: string, params: JsonObject | undefined): Record<string, string> {
@@ -184,6 +178,6 @@ export class HttpWire implements Wire, ReplyHost {
         this.#dispatch('DELETE', this.#legacyHeaders(STREAM), undefined, new Receipt(resolve))
       })
     }
-    await this.#pool.destroy()
+    await this.#client.destroy()
   }
 }

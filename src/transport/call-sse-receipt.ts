@@ -1,5 +1,5 @@
-import type { Dispatcher } from 'undici'
 import { WholeBody } from './call-http-body.ts'
+import type { Carrier, ReplyHandler } from './http-client/handler.ts'
 
 /** What came of a POST: its status and the beginning of its body, or what broke it. */
 export type Receipt = { readonly status: number; readonly body: string } | { readonly error: Error }
@@ -8,7 +8,7 @@ export type Receipt = { readonly status: number; readonly body: string } | { rea
 const MAX_BODY = 64 * 1024
 
 /** The reply to a POST of HTTP+SSE: a status that says whether the message was taken. */
-export class ReceiptHandler implements Dispatcher.DispatchHandler {
+export class ReceiptHandler implements ReplyHandler {
   readonly #done: (receipt: Receipt) => void
   readonly #body: WholeBody
   #status = 0
@@ -20,23 +20,23 @@ export class ReceiptHandler implements Dispatcher.DispatchHandler {
     )
   }
 
-  onRequestStart(): void {
-    // undici insists on this method.
+  onSend(): void {
+    // It cannot be given up.
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+  onHead(status: number): void {
     this.#status = status
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#body.push(chunk)) controller.abort(new Error('nobody reads this body'))
+  onBody(bytes: Buffer, carrier: Carrier): void {
+    if (!this.#body.push(bytes)) carrier.abort(this, new Error('nobody reads this body'))
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     this.#body.end()
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+  onError(error: Error): void {
     this.#done(this.#status >= 200 ? { status: this.#status, body: '' } : { error })
   }
 }

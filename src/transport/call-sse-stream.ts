@@ -1,8 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { createParser, type EventSourceParser } from 'eventsource-parser'
-import type { Dispatcher } from 'undici'
 import { unreachable } from './call-http-failure.ts'
 import { isEventStream } from './call-http-reply.ts'
+import type { Carrier, ReplyHandler, ReplyHeaders } from './http-client/handler.ts'
 
 /** Who hears what comes on an event stream of HTTP+SSE. */
 export interface EventStreamHost {
@@ -14,10 +13,10 @@ export interface EventStreamHost {
 }
 
 /** The event stream on which a server of HTTP+SSE (2024-11-05) says everything. */
-export class EventStream implements Dispatcher.DispatchHandler {
+export class EventStream implements ReplyHandler {
   readonly #host: EventStreamHost
   readonly #parser: EventSourceParser
-  #controller: Dispatcher.DispatchController | undefined
+  #carrier: Carrier | undefined
   #isOver = false
 
   constructor(host: EventStreamHost) {
@@ -47,38 +46,31 @@ export class EventStream implements Dispatcher.DispatchHandler {
   end(why: string, status?: number): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#controller?.abort(new Error(why))
+    this.#carrier?.abort(this, new Error(why))
     this.#host.ended(why, status)
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller
-    if (this.#isOver) controller.abort(new Error('no longer needed'))
+  onSend(carrier: Carrier): void {
+    this.#carrier = carrier
+    if (this.#isOver) carrier.abort(this, new Error('no longer needed'))
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
-    if (status < 200) return
+  onHead(status: number, headers: ReplyHeaders): void {
     if (status !== 200) this.end(`it answers GET with HTTP ${status}`, status)
     else if (!isEventStream(headers))
       this.end('it answers GET with something that is no event stream', status)
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onBody(bytes: Buffer): void {
     // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
-    if (!this.#isOver) this.#parser.feed(chunk.toString('latin1'))
+    if (!this.#isOver) this.#parser.feed(bytes.toString('latin1'))
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     this.end('it ended the event stream')
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    this.end(
-      this.#controller === undefined ? unreachable(error) : `the event stream broke (${error.message})`,
-    )
+  onError(error: Error): void {
+    this.end(this.#carrier === undefined ? unreachable(error) : `the event stream broke (${error.message})`)
   }
 }

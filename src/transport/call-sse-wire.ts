@@ -1,4 +1,3 @@
-import { Pool } from 'undici'
 import type { UpstreamConfig } from '../config/config.gen.ts'
 import type { UpstreamContext } from '../core/ports.ts'
 import { gatewayError } from '../errors.ts'
@@ -8,6 +7,7 @@ import { brokenFailure, statusFailure } from './call-http-failure.ts'
 import { addCallHeaders, standingHeaders } from './call-http-headers.ts'
 import { ReceiptHandler, type Receipt } from './call-sse-receipt.ts'
 import { EventStream } from './call-sse-stream.ts'
+import { HttpClient } from './http-client/http-client.ts'
 import { visible } from './visible.ts'
 import type { Pending, Wire, WireEvents } from './wire.ts'
 
@@ -27,7 +27,7 @@ export class SseWire implements Wire {
   readonly lastWords = ''
   readonly #upstream: string
   readonly #events: WireEvents
-  readonly #pool: Pool
+  readonly #client: HttpClient
   readonly #url: URL
   readonly #standing: Readonly<Record<string, string>>
   readonly #stream: EventStream
@@ -35,19 +35,13 @@ export class SseWire implements Wire {
   #endpoint: string | undefined
   #waiting: (() => void)[] = []
 
-  constructor(spec: SseSpec, { name, gateway }: UpstreamContext, events: WireEvents) {
+  constructor(spec: SseSpec, { name, clock, gateway }: UpstreamContext, events: WireEvents) {
     this.#upstream = name
     this.#events = events
     this.#url = new URL(spec.url)
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
     // Deadlines are the business of the road; a stream may be silent for hours.
-    this.#pool = new Pool(this.#url.origin, {
-      connections: CONNECTIONS,
-      connect: { timeout: CONNECT_MS },
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      allowH2: false,
-    })
+    this.#client = new HttpClient(this.#url, { clock, connections: CONNECTIONS, connectMs: CONNECT_MS })
     this.#stream = new EventStream({
       maxEvent: parseSize(spec.maxReply),
       endpoint: url => this.#learn(url),
@@ -56,7 +50,7 @@ export class SseWire implements Wire {
     })
     const headers = { ...this.#standing, accept: 'text/event-stream', 'cache-control': 'no-cache' }
     const path = this.#url.pathname + this.#url.search
-    this.#pool.dispatch({ path, method: 'GET', headers }, this.#stream)
+    this.#client.dispatch({ path, method: 'GET', headers }, this.#stream)
   }
 
   /** Whether the server has said where to post. */
@@ -98,7 +92,7 @@ export class SseWire implements Wire {
 
   close(): Promise<void> {
     this.#stream.end('it was closed')
-    return this.#pool.destroy()
+    return this.#client.destroy()
   }
 
   #learn(said: string): void {
@@ -128,7 +122,7 @@ export class SseWire implements Wire {
 
   #post(headers: Record<string, string>, body: string, done: (receipt: Receipt) => void): void {
     const path = this.#endpoint ?? ''
-    this.#pool.dispatch({ path, method: 'POST', headers, body }, new ReceiptHandler(done))
+    this.#client.dispatch({ path, method: 'POST', headers, body }, new ReceiptHandler(done))
   }
 
   #posted(pending: Pending, receipt: Receipt): void {

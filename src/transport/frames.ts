@@ -12,6 +12,8 @@ export interface LineSplitterOptions {
   onLine(line: Buffer): void
   /** Told once per line that is too long, as soon as it is, with the bytes seen so far. The rest of it is skipped. */
   onTooLong(bytes: number): void
+  /** Whether nobody else holds the chunks: then the memory of those that were copied is given back at once. */
+  readonly ownsChunks?: boolean
 }
 
 /** Cuts a stream of bytes into lines. A line that arrives whole in one chunk is never copied. */
@@ -49,10 +51,17 @@ export class LineSplitter {
       return
     }
     const length = this.#length + rest.length
-    const text = trimmed(this.#parts.length === 0 ? rest : Buffer.concat([...this.#parts, rest], length))
+    const text = trimmed(this.#parts.length === 0 ? rest : this.#joined(rest, length))
     if (text.length > this.#options.maxLine) return this.#giveUp(length, false)
     this.#forget()
     if (text.length > 0) this.#options.onLine(text)
+  }
+
+  #joined(rest: Buffer, length: number): Buffer {
+    const line = Buffer.concat([...this.#parts, rest], length)
+    // What the collector hears of many such chunks makes it look through the whole heap.
+    if (this.#options.ownsChunks === true) this.#parts.forEach(release)
+    return line
   }
 
   #keep(rest: Buffer): void {
@@ -94,6 +103,11 @@ export class LineSplitter {
     this.#block = undefined
     this.#blockStart = this.#blockEnd = 0
   }
+}
+
+/** Frees the memory of a chunk that is all there is in it. */
+function release({ buffer, length }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && length === buffer.byteLength) buffer.transfer(0)
 }
 
 function trimmed(line: Buffer): Buffer {

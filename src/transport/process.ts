@@ -66,6 +66,7 @@ export class ServerProcess {
     this.#options = options
     this.#stdout = new LineSplitter({
       maxLine: options.maxLine,
+      ownsChunks: true,
       onLine: line => options.onLine(line),
       onTooLong: () => this.giveUp(`it wrote a line longer than ${options.maxLine} bytes to stdout`),
     })

@@ -106,9 +106,10 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
   { vendor: /^(yaml|cosmiconfig)(\/|$)/, homes: /^src\/config\// },
   { vendor: /^ajv(\/|$)/, homes: /^src\/(config|plugin-host)\// },
   {
-    vendor: /^(@modelcontextprotocol\/|undici$|ws$|eventsource-parser(\/|$))/,
+    vendor: /^(@modelcontextprotocol\/|ws$|eventsource-parser(\/|$))/,
     homes: /^src\/(transport|testing)\//,
   },
+  { vendor: /^undici$/, homes: /^src\/testing\// },
   { vendor: /^jose(\/|$)/, homes: /^plugins\/auth\// },
   { vendor: /^re2js$/, homes: /^plugins\/agents\// },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },

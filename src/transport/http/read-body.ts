@@ -20,8 +20,8 @@ export function readBody(request: IncomingMessage, max: number): Promise<Buffer 
     }
     request.on('data', read)
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)))
+    // Whatever goes wrong, this follows; without a listener for errors there are none.
     request.on('close', () => resolve(null))
-    request.on('error', () => resolve(null))
   })
 }
 

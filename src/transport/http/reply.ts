@@ -121,6 +121,12 @@ export class Reply implements Sink {
   }
 }
 
+const OF_JSON = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+
+function listOf(length: number): string[] {
+  return ['content-type', 'application/json', 'content-length', String(length), 'cache-control', 'no-store']
+}
+
 export function sendJson(
   response: ServerResponse,
   status: number,
@@ -128,8 +134,9 @@ export function sendJson(
   headers?: Readonly<Record<string, string>>,
 ): void {
   const length = lengthOf(body)
-  const own = { 'content-type': 'application/json', 'content-length': length, 'cache-control': 'no-store' }
-  response.writeHead(status, headers === undefined ? own : { ...own, ...headers })
+  // As a list, which Node neither copies nor looks through twice.
+  if (headers === undefined) response.writeHead(status, listOf(length))
+  else response.writeHead(status, { ...OF_JSON, 'content-length': length, ...headers })
   // Head and body leave in one write where both are text; latin1 keeps the bytes as they are.
   if (Buffer.isBuffer(body) && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
   else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)

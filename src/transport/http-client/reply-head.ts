@@ -1,0 +1,86 @@
+import { ClientError, READ_HEADERS, type ReplyHeaders } from './handler.ts'
+
+/** How the body of a reply is delimited (RFC 9112, 6.3): so many bytes, in chunks, or by the end of the connection. */
+export type Framing = number | 'chunked' | 'close'
+
+/** The head of a reply. */
+export interface ReplyHead {
+  readonly status: number
+  readonly headers: ReplyHeaders
+  readonly framing: Framing
+  /** Whether the connection can be used again after it. */
+  readonly keepsAlive: boolean
+  /** How long the server keeps the connection when it is idle, in milliseconds, where it says so. */
+  readonly idleMs: number | undefined
+}
+
+const MAX_HEADERS = 128
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+const LENGTH = /^\d{1,15}$/
+const HAS_NO_BODY: ReadonlySet<number> = new Set([204, 304])
+
+/**
+ * Reads the head of a reply, as text with a character for each byte and without the blank line at its end. Strict, as two
+ * readers who understand a head differently can be played off against each other: no folded lines, no bare line ends, and
+ * nothing that leaves the length of the body open to opinion.
+ * @throws ClientError
+ */
+export function parseHead(text: string): ReplyHead {
+  let at = text.indexOf('\r\n')
+  const status = STATUS_LINE.exec(at < 0 ? text : text.slice(0, at))
+  if (status === null) throw malformed('its status line is none of HTTP/1.1')
+  const headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] } = {}
+  for (let count = 1; at >= 0; count++) {
+    if (count > MAX_HEADERS) throw malformed(`it has more than ${MAX_HEADERS} headers`)
+    const start = at + 2
+    at = text.indexOf('\r\n', start)
+    addHeader(text.slice(start, at < 0 ? text.length : at), headers)
+  }
+  return headOf(Number(status[2]), status[1] === '1', headers)
+}
+
+function addHeader(line: string, headers: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] }): void {
+  const colon = line.indexOf(':')
+  const name = line.slice(0, Math.max(colon, 0))
+  if (!TOKEN.test(name) || !VALUE.test(line)) throw malformed('a header of it is none')
+  const known = READ_HEADERS.get(name) ?? READ_HEADERS.get(name.toLowerCase())
+  if (known === undefined) return
+  const value = line.slice(colon + 1).trim()
+  const before = headers[known]
+  headers[known] = before === undefined ? value : `${before}, ${value}`
+}
+
+function headOf(status: number, isNewest: boolean, headers: ReplyHeaders): ReplyHead {
+  const framing = framingOf(status, isNewest, headers)
+  const connection = headers.connection?.toLowerCase() ?? ''
+  const idleMs = timeoutIn(headers['keep-alive'])
+  const keepsAlive = isNewest && framing !== 'close' && !/(^|[\s,])close([\s,]|$)/.test(connection)
+  return { status, headers, framing, keepsAlive, idleMs }
+}
+
+function framingOf(status: number, isNewest: boolean, headers: ReplyHeaders): Framing {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers
+  if (encoding !== undefined) checkEncoding(encoding, isNewest)
+  if (encoding !== undefined && length !== undefined) throw malformed('it has two lengths')
+  // Of a header that stands twice the values are a list, which no length is.
+  if (length !== undefined && !LENGTH.test(length)) throw malformed('its length is no number')
+  if (status < 200 || HAS_NO_BODY.has(status)) return 0
+  if (encoding !== undefined) return 'chunked'
+  return length === undefined ? 'close' : Number(length)
+}
+
+function checkEncoding(encoding: string, isNewest: boolean): void {
+  if (!isNewest || encoding.toLowerCase() !== 'chunked')
+    throw malformed('it has a transfer encoding that was not asked for')
+}
+
+function timeoutIn(keepAlive: string | undefined): number | undefined {
+  const seconds = keepAlive === undefined ? undefined : /(?:^|[\s,])timeout=(\d{1,6})/i.exec(keepAlive)?.[1]
+  return seconds === undefined ? undefined : Number(seconds) * 1000
+}
+
+function malformed(why: string): ClientError {
+  return new ClientError('MALFORMED', `the reply is no HTTP/1.1: ${why}`)
+}
