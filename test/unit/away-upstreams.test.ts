@@ -6,8 +6,8 @@ import type { Connection } from '../../src/gateway-api.ts'
 import type { JsonObject } from '../../src/protocol/jsonrpc.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../src/testing/index.ts'
 
-/** Long enough to tell waiting from not waiting, and far below the patience of a test. */
-const SOON_MS = 1000
+/** Long enough to tell waiting from not waiting, also on a machine with much else to do. */
+const SOON_MS = 10_000
 const BARE = { prefix: '' }
 const TOOL = { inputSchema: { type: 'object' } }
 

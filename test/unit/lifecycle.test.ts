@@ -67,7 +67,7 @@ describe('a server with an idle time', { concurrency: 4 }, () => {
 
   it('rests with all its replicas, one that has failed included', async t => {
     const { file, args } = switched(t)
-    const spec = stdioSpec(args, { replicas: 2, era: 'legacy', idle: '200ms' })
+    const spec = stdioSpec(args, { replicas: 2, era: 'legacy', idle: '2s' })
     const { upstream, logs } = await bench(t, spec)
     await upstream.start()
     await until(() => upstream.runtime?.instances.length === 2, 'both are up')
@@ -164,7 +164,7 @@ describe('a server that crashes whenever it starts', { concurrency: 4 }, () => {
 })
 
 describe('a server that dies', () => {
-  it('fails the hundred calls that wait for it within 100 ms, and none of them is sent again', async t => {
+  it('fails the hundred calls that wait for it at once, and none of them is sent again', async t => {
     const { upstream, stderr } = await bench(t, keeping())
     await upstream.start()
     const pid = upstream.pid ?? assert.fail()
@@ -182,7 +182,7 @@ describe('a server that dies', () => {
     const goneAt = performance.now()
     await Promise.all(calls)
 
-    assert.ok(performance.now() - goneAt <= 100)
+    assert.ok(performance.now() - goneAt < 10_000, 'their own deadline is 60 s away')
     assert.equal(failed, 100)
     await until(() => upstream.state === 'ready', 'it is back')
     assert.equal((await count(upstream))[1], 1)

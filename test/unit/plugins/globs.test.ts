@@ -43,7 +43,7 @@ test('a hostile name cannot make matching slow', () => {
 
   assert.equal(matches('a'.repeat(50_000)), false)
 
-  assert.ok(performance.now() - started < 1000)
+  assert.ok(performance.now() - started < 10_000, 'backtracking would take years')
 })
 
 test('a glob with too many alternatives is refused instead of expanded', () => {
