@@ -7,6 +7,8 @@ import { MAX_WAIT_MS } from './schemas.ts'
 
 /** Between two signs of life to a client that wants them. */
 const PROGRESS_MS = 5000
+/** A timer may be early by less than this; another look would tell nothing new. */
+const EARLY_MS = 5
 
 interface Waited {
   readonly call: Call
@@ -90,7 +92,7 @@ class Wait {
       if (this.#view.questions.length > 0 && !(await this.#asked())) break
       // While its user thinks, a client does not wait for us.
       until += clock.now() - started
-      if (clock.now() >= until) break
+      if (clock.now() >= until - EARLY_MS) break
       await this.#look(Math.min(until - clock.now(), PROGRESS_MS))
     }
     return this.#view
