@@ -1,3 +1,4 @@
+import { agents } from '../plugins/agents/index.ts'
 import { audit } from '../plugins/audit/index.ts'
 import { auth } from '../plugins/auth/index.ts'
 import { cache } from '../plugins/cache/index.ts'
@@ -35,6 +36,8 @@ export const builtins: readonly Plugin<never>[] = [
   auth,
   // After the filters, whose names it speaks of.
   profiles,
+  // After the profiles: of what a caller sees, its agents see a part.
+  agents,
   sessionHeaders,
   forwardHeaders,
   rest,

@@ -5,7 +5,6 @@ import { liveOf } from './core/kept-upstream.ts'
 import type { Listener } from './core/ports.ts'
 import { Parking } from './core/parking.ts'
 import { TaskStore } from './core/tasks/task-store.ts'
-import { Seal } from './core/seal.ts'
 import { gatewayError, GatewayError } from './errors.ts'
 import { Events } from './events.ts'
 import type {
@@ -25,7 +24,7 @@ import { Listeners } from './listeners.ts'
 import { LogFeed } from './log-feed.ts'
 import { SlotTable } from './plugin-host/slots.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
-import { openMemories } from './state.ts'
+import { openMemories, openSeal } from './state.ts'
 import { connect } from './transport/in-process.ts'
 import { BoundedRoom } from './transport/process-room.ts'
 import { OwnPrograms } from './transport/programs.ts'
@@ -61,20 +60,18 @@ export async function createGateway(
   const events = new Events(log)
   const live: { generations?: Generations } = {}
   const room = BoundedRoom.of(loaded.config)
-  const { environment = {} } = options
-  const programs = new OwnPrograms({ log, clock: systemClock, room, environment, ...loaded })
+  const { environment = {}, plugins = [] } = options
+  const clock = systemClock
+  const programs = new OwnPrograms({ log, clock, room, environment, ...loaded })
+  const memories = await openMemories(loaded, options, { log, clock })
   const around: Surroundings = {
-    log,
-    clock: systemClock,
+    ...{ log, clock, environment, plugins, memories },
     slots: new SlotTable(),
-    seal: new Seal(),
+    seal: await openSeal(memories, options, log),
     parking: new Parking(),
     tasks: new TaskStore(),
     room,
-    memories: await openMemories(loaded, options, { log, clock: systemClock }),
     programs,
-    environment,
-    plugins: options.plugins ?? [],
     upstreamSays: (name, notification, upstream, isMeant) =>
       live.generations?.says(name, notification, upstream, isMeant),
     upstreamChanged: (name, state, upstream) => {
@@ -199,7 +196,9 @@ export class Gateway {
 
   /** Resolves when the client of every stdio listener has gone away; never when another kind of listener is open. */
   get ended(): Promise<void> {
-    const ends = this.#listeners.all.map(listener => listener.ended ?? new Promise<void>(() => undefined))
+    const { added } = this.generation
+    const own = this.#listeners.all.filter(({ name }) => !added.has(name))
+    const ends = own.map(listener => listener.ended ?? new Promise<void>(() => undefined))
     return ends.length === 0 ? new Promise(() => undefined) : Promise.all(ends).then(() => undefined)
   }
 

@@ -58,6 +58,8 @@ export interface Generation {
   readonly loaded: LoadedConfig
   readonly graph: Graph
   readonly plugins: readonly Chosen[]
+  /** Listeners that plugins added: no clients of the owner's arrive there. */
+  readonly added: ReadonlySet<string>
 }
 
 /** Plugins, hooks, upstreams, graph: everything short of sockets and processes. Upstreams whose spec is unchanged are kept. */
@@ -91,7 +93,9 @@ export async function buildGeneration(
     log: around.log,
     clock: around.clock,
   })
-  return { loaded, graph, plugins }
+  const names = Object.keys(loaded.config.listeners)
+  const added = new Set(names.filter(name => config.listeners[name] === undefined))
+  return { loaded, graph, plugins, added }
 }
 
 function createUpstreams(

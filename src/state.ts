@@ -3,6 +3,19 @@ import type { LoadedConfig } from './config/index.ts'
 import type { Clock, Log } from './core/ports.ts'
 import type { GatewayOptions } from './gateway-api.ts'
 import { Memories } from './store/memories.ts'
+import { sealKey } from './store/seal-key.ts'
+import { Seal } from './core/seal.ts'
+
+/** What seals ids and cursors: with a key that outlives this process where anything does. */
+export async function openSeal(
+  memories: Memories | undefined,
+  { fresh }: GatewayOptions,
+  log: Log,
+): Promise<Seal> {
+  return memories === undefined
+    ? new Seal()
+    : new Seal(await sealKey({ directory: memories.directory, fresh, log }))
+}
 
 /** What outlives this process: where the configuration says so, or else who builds the gateway. */
 export async function openMemories(

@@ -1,4 +1,8 @@
 import type { Command } from '@oclif/core/command'
+import AgentsList from './commands/agents/list.ts'
+import AgentsProbe from './commands/agents/probe.ts'
+import AgentsRoute from './commands/agents/route.ts'
+import AgentsRun from './commands/agents/run.ts'
 import AuditVerify from './commands/audit/verify.ts'
 import CacheLs from './commands/cache/ls.ts'
 import CachePurge from './commands/cache/purge.ts'
@@ -35,6 +39,10 @@ export const COMMANDS: Readonly<Record<string, Command.Class>> = {
   restart: Restart,
   logs: Logs,
   reload: Reload,
+  'agents:list': AgentsList,
+  'agents:probe': AgentsProbe,
+  'agents:run': AgentsRun,
+  'agents:route': AgentsRoute,
   'cache:ls': CacheLs,
   'cache:purge': CachePurge,
   'audit:verify': AuditVerify,

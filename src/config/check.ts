@@ -1,4 +1,5 @@
 import { mapAt } from '../util/plain.ts'
+import { checkAgents } from './checks/agents.ts'
 import { checkCache } from './checks/cache.ts'
 import { checkCommands } from './checks/commands.ts'
 import { checkForwarded } from './checks/forwarded.ts'
@@ -15,6 +16,7 @@ import type { Report } from './problem.ts'
 /** What a schema cannot say: names that must exist, clashes, and what can never happen. Takes any value, valid or not. */
 export function check(config: unknown, isFile: (path: string) => boolean, report: Report): void {
   checkNames(config, report)
+  checkAgents(config, report)
   checkPrefixes(config, report)
   checkListeners(config, report)
   checkPaths(config, report)
@@ -37,7 +39,8 @@ function checkPresence(config: unknown, report: Report): void {
       severity: 'warning',
     })
   }
-  if (Object.keys(mapAt(config, 'upstreams')).length === 0) {
+  const hasAgents = Object.keys(mapAt(config, 'agents')).length > 0
+  if (Object.keys(mapAt(config, 'upstreams')).length === 0 && !hasAgents) {
     report({
       pointer: '',
       message: 'no upstreams: there is nothing to serve',

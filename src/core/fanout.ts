@@ -27,7 +27,14 @@ export interface Part {
 export const EMPTY: Part = { upstream: '', payloads: [], entries: [] }
 
 /** The parsed entries of payloads, kept as long as somebody keeps the payloads. */
-const parsed = new WeakMap<Payload, CatalogEntry[]>()
+const parsed = new WeakMap<Payload, Parsed>()
+
+/** A reload may name what a kept list says otherwise, and two gateways may have one list. */
+interface Parsed {
+  readonly upstream: string
+  readonly prefix: string
+  readonly entries: CatalogEntry[]
+}
 
 /** Whether an upstream is known to have nothing of this kind. */
 export function lacks(node: UpstreamNode, kind: Kind): boolean {
@@ -77,12 +84,13 @@ export async function fetchPart(
 }
 
 function entriesIn(payload: Payload, kind: Kind, node: UpstreamNode): CatalogEntry[] {
-  let entries = parsed.get(payload)
-  if (entries === undefined) {
-    entries = entriesOf(payload, kind, node.upstream.name, node.prefix)
-    if (kind === 'tools' && mayBeTasks(node)) entries = entries.map(asOptional)
-    parsed.set(payload, entries)
-  }
+  const { prefix } = node
+  const upstream = node.upstream.name
+  const known = parsed.get(payload)
+  if (known?.prefix === prefix && known.upstream === upstream) return known.entries
+  const listed = entriesOf(payload, kind, upstream, prefix)
+  const entries = kind === 'tools' && mayBeTasks(node) ? listed.map(asOptional) : listed
+  parsed.set(payload, { upstream, prefix, entries })
   return entries
 }
 

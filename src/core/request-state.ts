@@ -20,20 +20,18 @@ export interface RequestState {
   readonly parked?: { readonly id: string; readonly round: number }
 }
 
-interface Sealed extends RequestState {
-  readonly until: number
-}
-
 /** A `requestState` for this caller, upstream and request alone, and for ten minutes. */
 export function sealState(graph: Graph, call: Call, state: RequestState): string {
-  return graph.seal.close({ ...state, until: graph.clock.now() + STATE_TTL_MS }, bindingOf(call))
+  return graph.seal.closeFor(STATE_TTL_MS, state, bindingOf(call))
 }
 
 /** The state, or the error for one that is not ours, not for this request, or too old. */
 export function openState(graph: Graph, call: Call, sealed: unknown): RequestState | { error: RpcError } {
   const state =
-    typeof sealed === 'string' ? (graph.seal.open(sealed, bindingOf(call)) as Sealed | undefined) : undefined
-  return state !== undefined && state.until >= graph.clock.now() ? state : { error: invalidState() }
+    typeof sealed === 'string'
+      ? (graph.seal.openInTime(sealed, bindingOf(call)) as RequestState | undefined)
+      : undefined
+  return state ?? { error: invalidState() }
 }
 
 export function invalidState(): RpcError {

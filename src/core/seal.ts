@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
+/** Nothing else begins like it. */
+const UNTIL = 'until '
 
 /**
  * Opaque values that we hand out and read back: AES-256-GCM, bound to what they were made for.
@@ -13,9 +15,23 @@ const TAG_BYTES = 16
  */
 export class Seal {
   readonly #key: Buffer
+  readonly #now: () => number
 
-  constructor(key: Buffer = randomBytes(32)) {
+  /** `now` is milliseconds since 1970: another process, which has another clock, may have the same key. */
+  constructor(key: Buffer = randomBytes(32), now: () => number = Date.now) {
     this.#key = key
+    this.#now = now
+  }
+
+  /** The same, for so many milliseconds. */
+  closeFor(ms: number, value: unknown, boundTo: string): string {
+    return this.close({ value, until: this.#now() + ms }, `${UNTIL}${boundTo}`)
+  }
+
+  /** What `closeFor` closed, until its time is over. */
+  openInTime(sealed: string, boundTo: string): unknown {
+    const opened = this.open(sealed, `${UNTIL}${boundTo}`) as { value: unknown; until: number } | undefined
+    return opened !== undefined && opened.until >= this.#now() ? opened.value : undefined
   }
 
   close(value: unknown, boundTo: string): string {

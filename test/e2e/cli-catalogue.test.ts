@@ -51,5 +51,5 @@ test('serve lists a server that it knows from before without starting it, says s
   assert.equal(await run('--fresh'), first)
   assert.equal(await starts(), 2)
   const [digest = ''] = await readdir(join(cwd, 'state', 'tapgate'))
-  assert.deepEqual(await readdir(join(cwd, 'state', 'tapgate', digest)), ['catalogue.json'])
+  assert.deepEqual(await readdir(join(cwd, 'state', 'tapgate', digest)), ['catalogue.json', 'seal.key'])
 })

@@ -28,7 +28,7 @@ function graphWith(tasks: TaskStore): { graph: Graph; later(ms: number): void } 
     now += ms
     for (const { run } of due.filter(({ at }) => at <= now)) run()
   }
-  return { graph: { seal: new Seal(), clock, tasks } as unknown as Graph, later }
+  return { graph: { seal: new Seal(undefined, () => now), clock, tasks } as unknown as Graph, later }
 }
 
 function sessionOf(subject: string, id = subject, told: Notification[] = []): Session {

@@ -39,7 +39,10 @@ export async function attempt(
     const side = sideOf(office, live, host.settings, place.cwd, client.handlers)
     const { session, text } = await open(live, host, beginning, { door, side, cwd: place.cwd })
     try {
-      return await turn(office, live, host, session, text)
+      const end = await turn(office, live, host, session, text)
+      if (door?.wasUsed === false)
+        live.journal.warn(`${host.settings.id} did not connect to the gateway over MCP`)
+      return end
     } finally {
       live.session = undefined
       await quietly(office, () => session.close())

@@ -1,4 +1,4 @@
-import { listAt, mapAt, textAt } from '../../util/plain.ts'
+import { listAt, mapAt, textAt, valueAt } from '../../util/plain.ts'
 import { pointerTo } from '../../util/pointer.ts'
 import { didYouMean } from '../../util/suggest.ts'
 import type { Report } from '../problem.ts'
@@ -7,6 +7,8 @@ import type { Report } from '../problem.ts'
 export function checkProfiles(config: unknown, report: Report): void {
   const profiles = mapAt(config, 'profiles')
   const upstreams = Object.keys(mapAt(config, 'upstreams'))
+  // What "agents" adds can be shown and hidden like any other.
+  if (valueAt(config, 'agents') !== undefined) upstreams.push('agents')
   const listeners = mapAt(config, 'listeners')
 
   for (const name of Object.keys(profiles)) {

@@ -19,11 +19,6 @@ export type TaskPlace =
 /** A task that its server keeps. */
 export type ServerPlace = Extract<TaskPlace, { at: 'server' }>
 
-interface Sealed {
-  readonly place: TaskPlace
-  readonly until: number
-}
-
 /** Longest id of a server, and name of a tool, that is passed on: it comes back in a header. */
 const MAX_ORIGINAL = 1024
 const DAY_MS = 86_400_000
@@ -41,14 +36,13 @@ export function sealTaskId(
     return undefined
   // A server may prolong a task, so the id outlives what it said first.
   const life = ttlMs === null ? MAX_LIFE_MS : Math.min(Math.max(2 * ttlMs, DAY_MS), MAX_LIFE_MS)
-  return graph.seal.close({ place, until: graph.clock.now() + life }, bindingOf(session))
+  return graph.seal.closeFor(life, place, bindingOf(session))
 }
 
 /** Where the task of this id is; undefined for what is not ours, somebody else's, or too old. */
 export function openTaskId(graph: Graph, session: Session, taskId: unknown): TaskPlace | undefined {
   if (typeof taskId !== 'string') return undefined
-  const sealed = graph.seal.open(taskId, bindingOf(session)) as Sealed | undefined
-  return sealed !== undefined && sealed.until >= graph.clock.now() ? sealed.place : undefined
+  return graph.seal.openInTime(taskId, bindingOf(session)) as TaskPlace | undefined
 }
 
 export function unknownTask(): RpcError {

@@ -1,0 +1,32 @@
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { gatewayError, reasonOf, type PluginApi } from '../../src/plugin.ts'
+import { platformName, registryAgents } from './acp/registry.ts'
+import type { AgentSettings, AgentsConfig } from './settings-ports.ts'
+import { agentsOf } from './settings.ts'
+import { routing } from './work/routing.ts'
+
+/**
+ * The agents of the configuration, and of the registry file where one is used.
+ * @throws GatewayError for what could never work, so that a reload keeps what runs
+ */
+export function allAgents({ options, directory }: PluginApi<AgentsConfig>): AgentSettings[] {
+  const { registry, defaults, commands, roots } = options
+  for (const root of roots) {
+    if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() === true) continue
+    throw refused(`agents.roots: "${root}" is no directory`)
+  }
+  try {
+    routing(options.routing)
+  } catch (error) {
+    throw refused(`agents.routing.rules: ${reasonOf(error)}`)
+  }
+  if (registry === undefined) return agentsOf(options)
+  const platform = platformName(process.platform, process.arch)
+  const listed = registryAgents({ ...registry, directory, defaults, commands, platform })
+  return [...agentsOf(options), ...listed]
+}
+
+function refused(why: string): Error {
+  return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'agents', why })
+}

@@ -1,0 +1,13 @@
+import type { Plugin } from '../../src/plugin.ts'
+import type { AgentsConfig } from './settings-ports.ts'
+
+/** Coding agents that speak the Agent Client Protocol, as tools, tasks and resources. Without the section nothing of it is loaded. */
+export const agents: Plugin<AgentsConfig> = {
+  name: 'agents',
+  claims: { section: 'agents' },
+  async setup(api) {
+    const { setUp } = await import('./setup.ts')
+    const { openWorks } = await import('./works.ts')
+    setUp(api, openWorks)
+  },
+}

@@ -1,0 +1,93 @@
+import {
+  gatewayError,
+  type Config,
+  type Figure,
+  type ListenerConfig,
+  type PluginApi,
+  type UpstreamConfig,
+} from '../../src/plugin.ts'
+import { allAgents } from './all-agents.ts'
+import { Doors } from './callback/doors.ts'
+import { CALLBACK_LISTENER, CALLBACK_SPEC, openDoors } from './callback/taps.ts'
+import { Foreground } from './face/foreground.ts'
+import type { FaceParts } from './face/parts.ts'
+import { AgentsUpstream } from './face/upstream.ts'
+import { answerVerbs } from './face/verbs.ts'
+import { Visitors } from './face/visitors.ts'
+import type { Callback, Caller, Desk } from './ports.ts'
+import type { AgentSettings, AgentsConfig } from './settings-ports.ts'
+
+/** What does the work, over all generations. */
+export interface Works {
+  readonly desk: Desk
+  /** Opens what is kept, and ends what a gateway that died has left; `version` is this gateway’s. May follow a `stop`. */
+  start(version: string): Promise<void>
+  /** Ends every process; what goes on in the background is kept, and can go on when its owner wants it to. */
+  stop(): Promise<void>
+  /** Another configuration is in force: tasks go on, agents that are others now are begun anew. */
+  adopt(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[]): void
+  figures(): readonly Figure[]
+}
+
+export type OpenWorks = (
+  api: PluginApi<AgentsConfig>,
+  agents: readonly AgentSettings[],
+  callback: Callback,
+) => Works
+
+/** What all generations share. */
+interface Kept {
+  works: Works | undefined
+  readonly visitors: Visitors
+  readonly doors: Doors
+  readonly foreground: Foreground
+}
+
+/** Name of the upstream, and of its type. */
+const UPSTREAM = 'agents'
+
+/** Puts the face before the work, and both into the gateway. */
+export function setUp(api: PluginApi<AgentsConfig>, openWorks: OpenWorks): void {
+  const { options, hooks, slot, clock } = api
+  const agents = allAgents(api)
+  const kept = slot.gateway(newKept)
+  const works = (kept.works ??= openWorks(api, agents, kept.doors))
+  const { visitors, foreground } = kept
+  const desk = (): Desk => works.desk
+  const begun = (task: string, caller: Caller): void => visitors.note(task, caller)
+  const parts: FaceParts = { desk, clock, foreground, visitors, begun }
+
+  hooks.configure.tap(config => withAgents(config, options, agents))
+  hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, works))
+  hooks.ready.tap(() => works.adopt(api, agents))
+  hooks.figures.tap(figures => [...figures, ...works.figures()])
+  if (agents.some(({ callback }) => callback !== undefined)) openDoors(hooks, kept.doors, UPSTREAM)
+  answerVerbs(hooks, parts)
+}
+
+function newKept(): Kept {
+  const visitors = new Visitors()
+  const doors = new Doors(task => visitors.visitorOf(task))
+  visitors.doors = doors
+  return { works: undefined, visitors, doors, foreground: new Foreground() }
+}
+
+/** The face is an upstream like any other; agents that may call back have a listener of their own. */
+function withAgents(config: Config, { prefix }: AgentsConfig, agents: readonly AgentSettings[]): Config {
+  const isTaken =
+    config.upstreams[UPSTREAM] !== undefined || config.listeners[CALLBACK_LISTENER] !== undefined
+  if (isTaken) {
+    const why = `"${UPSTREAM}" as an upstream and "${CALLBACK_LISTENER}" as a listener are names of its own`
+    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: UPSTREAM, why })
+  }
+  // Work that was interrupted is looked at when the gateway starts, whether anybody calls or not.
+  const face = { type: UPSTREAM, prefix, start: 'eager' } as unknown as UpstreamConfig
+  const door: Record<string, ListenerConfig> = agents.some(({ callback }) => callback !== undefined)
+    ? { [CALLBACK_LISTENER]: CALLBACK_SPEC }
+    : {}
+  return {
+    ...config,
+    upstreams: { ...config.upstreams, [UPSTREAM]: face },
+    listeners: { ...config.listeners, ...door },
+  }
+}
