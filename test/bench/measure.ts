@@ -1,9 +1,10 @@
 import type { Load } from './children.ts'
 import type { Ask, Measured } from './load/messages.ts'
 import { medians } from './statistics.ts'
-import type { Lab, Label, Subject } from './subjects.ts'
+import type { Lab } from './subjects.ts'
 import type { Pins } from './pin.ts'
 import type { Work } from './works.ts'
+import type { Label, Subject } from './workshop.ts'
 
 /** How long and how often everything is measured. */
 export interface Pace {
@@ -16,12 +17,16 @@ export interface Pace {
   readonly firstWarmCalls: number
 }
 
+/** What came of one subject: figures, or why there are none. */
+export type SubjectResult =
+  { readonly label: Label; readonly measured: Measured } | { readonly label: Label; readonly failed: string }
+
 /** What came of one work with so many requests in flight, for each subject. */
 export interface WorkResult {
   readonly key: string
   readonly title: string
   readonly concurrency: number
-  readonly subjects: readonly { readonly label: Label; readonly measured: Measured }[]
+  readonly subjects: readonly SubjectResult[]
 }
 
 /** What measuring needs. */
@@ -34,22 +39,29 @@ export interface Bench {
   say(text: string): void
 }
 
+/** What is wanted: works, each with so many requests in flight. */
+export type Wanted = readonly { readonly work: Work; readonly flights: readonly number[] }[]
+
 interface Row {
   readonly work: Work
   readonly concurrency: number
   readonly subjects: readonly Subject[]
   readonly rounds: Map<Label, Measured[]>
+  readonly failures: Map<Label, string>
 }
 
+const RIVAL_FLIGHTS = 16
+
 /** Measures all works in rounds, one subject after the other, so that a noisy minute hurts all alike. */
-export async function measureWorks(
-  works: readonly { readonly work: Work; readonly flights: readonly number[] }[],
-  bench: Bench,
-): Promise<readonly WorkResult[]> {
+export async function measureWorks(works: Wanted, bench: Bench): Promise<readonly WorkResult[]> {
   const rows: Row[] = []
   for (const { work, flights } of works) {
-    const subjects = await bench.lab.subjects(work.wiring)
-    for (const concurrency of flights) rows.push({ work, concurrency, subjects, rounds: new Map() })
+    bench.say(`starting what does: ${work.title}`)
+    const all = await bench.lab.subjects(work.wiring)
+    for (const concurrency of flights) {
+      const subjects = all.filter(subject => takesPart(subject, work, concurrency))
+      rows.push({ work, concurrency, subjects, rounds: new Map(), failures: new Map() })
+    }
   }
   for (let round = 0; round < bench.pace.rounds; round++) {
     for (const row of rows) {
@@ -60,26 +72,37 @@ export async function measureWorks(
   return rows.map(resultOf)
 }
 
-async function measureRow(
-  { work, concurrency, subjects, rounds }: Row,
-  bench: Bench,
-  round: number,
-): Promise<void> {
-  const shift = round % subjects.length
-  const warm = warmth(bench.pace, round)
-  for (const subject of [...subjects.slice(shift), ...subjects.slice(0, shift)]) {
-    const { label, target, pid } = subject
-    bench.pins.subject(pid)
+function takesPart({ label, isRival = false }: Subject, work: Work, concurrency: number): boolean {
+  if (isRival) return work.hasRivals === true && concurrency === RIVAL_FLIGHTS
+  return !(work.lacksRaw === true && label.startsWith('raw'))
+}
+
+async function measureRow(row: Row, bench: Bench, round: number): Promise<void> {
+  const shift = round % row.subjects.length
+  for (const subject of [...row.subjects.slice(shift), ...row.subjects.slice(0, shift)]) {
+    if (row.failures.has(subject.label)) continue
     try {
-      const ask = asSeenBy(subject, work.ask)
-      const measured = await bench.load.measure({ target, ask, concurrency, ...warm, ms: bench.pace.ms, pid })
-      rounds.set(label, [...(rounds.get(label) ?? []), measured])
-    } catch (cause) {
-      throw new Error(`${work.title}, ${label}: ${cause instanceof Error ? cause.message : String(cause)}`, {
-        cause,
-      })
+      const measured = await measureOne(subject, row, bench, round)
+      row.rounds.set(subject.label, [...(row.rounds.get(subject.label) ?? []), measured])
+    } catch (error) {
+      // What others cannot do is a result too; once is enough.
+      row.failures.set(subject.label, firstLine(error))
     }
   }
+}
+
+function measureOne(
+  subject: Subject,
+  { work, concurrency }: Row,
+  bench: Bench,
+  round: number,
+): Promise<Measured> {
+  const { target, pid } = subject
+  bench.pins.subject(pid, work.cores)
+  const ask = asSeenBy(subject, work.ask)
+  const isBurst = work.isBurst === true
+  const warm = warmth(bench.pace, round)
+  return bench.load.measure({ target, ask, concurrency, isBurst, ...warm, ms: bench.pace.ms, pid })
 }
 
 function asSeenBy({ prefix }: Subject, ask: Ask): Ask {
@@ -93,7 +116,27 @@ function warmth(
   return round === 0 ? { warmMs: firstWarmMs, warmCalls: firstWarmCalls } : { warmMs, warmCalls: 0 }
 }
 
-function resultOf({ work, concurrency, subjects, rounds }: Row): WorkResult {
-  const measured = subjects.map(({ label }) => ({ label, measured: medians(rounds.get(label) ?? []) }))
-  return { key: work.key, title: work.title, concurrency, subjects: measured }
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return (text.split('\n').find(line => line.trim() !== '') ?? '').slice(0, 200)
+}
+
+function resultOf({ work, concurrency, subjects, rounds, failures }: Row): WorkResult {
+  const results = subjects.map(({ label }): SubjectResult => {
+    const failed = failures.get(label)
+    return failed === undefined ? { label, measured: medians(rounds.get(label) ?? []) } : { label, failed }
+  })
+  return { key: work.key, title: work.title, concurrency, subjects: results }
+}
+
+/** The figures of one subject of a work; undefined where there are none. */
+export function measuredOf(
+  works: readonly WorkResult[],
+  key: string,
+  concurrency: number,
+  label: Label,
+): Measured | undefined {
+  const work = works.find(result => result.key === key && result.concurrency === concurrency)
+  const subject = work?.subjects.find(result => result.label === label)
+  return subject !== undefined && 'measured' in subject ? subject.measured : undefined
 }

@@ -3,7 +3,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, cpus, release, totalmem, type as system } from 'node:os'
 import { benchFile } from './children.ts'
 import type { WorkResult } from './measure.ts'
+import type { MemoryResult } from './memory.ts'
+import { nginxVersion } from './nginx.ts'
 import type { Mode } from './options.ts'
+import type { ProfileResult } from './profiles.ts'
 import type { RoadResult } from './road.ts'
 import type { StartResult } from './start-up.ts'
 
@@ -12,10 +15,11 @@ export interface Machine {
   readonly cpu: string
   readonly cores: number
   /** In GB. */
-  readonly memory: number
+  readonly gigabytes: number
   readonly platform: string
   readonly node: string
   readonly version: string
+  readonly nginx: string | undefined
   readonly commit: string
   readonly date: string
 }
@@ -27,7 +31,14 @@ export interface Result extends Machine {
   readonly pinned: boolean
   readonly works: readonly WorkResult[]
   readonly starts: readonly StartResult[]
+  readonly memory: readonly MemoryResult[]
   readonly road: readonly RoadResult[]
+  readonly profiles: readonly ProfileResult[]
+  /** Such as `mcp-hub 4.2.1`, and of those that could not be had or started why. */
+  readonly peers: readonly string[]
+  readonly remarks: readonly string[]
+  /** How long it all took. */
+  readonly seconds: number
 }
 
 export function machine(): Machine {
@@ -36,10 +47,11 @@ export function machine(): Machine {
   return {
     cpu: processors[0]?.model.trim() ?? 'unknown',
     cores: processors.length,
-    memory: Math.round(totalmem() / 1024 ** 3),
-    platform: `${system()} ${release()} ${arch()}`,
+    gigabytes: Math.round(totalmem() / 1024 ** 3),
+    platform: `${system()} ${release().split('.').slice(0, 2).join('.')} ${arch()}`,
     node: process.versions.node,
     version,
+    nginx: nginxVersion(),
     commit: commitOf(),
     date: new Date().toISOString().slice(0, 10),
   }
@@ -57,10 +69,19 @@ function commitOf(): string {
   }
 }
 
-/** Keeps the result of the last whole run. */
-export function save(result: Result): void {
+/** Keeps something that was measured, as a file of this name beside the last ones. */
+export function keep(name: string, result: object): void {
   mkdirSync(benchFile('results'), { recursive: true })
-  writeFileSync(benchFile('results/latest.json'), `${JSON.stringify(result, round, 2)}\n`)
+  writeFileSync(benchFile(`results/${name}.json`), `${JSON.stringify(result, round, 2)}\n`)
+}
+
+/** What was kept last; undefined where nothing was. */
+export function kept<T>(name: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(benchFile(`results/${name}.json`), 'utf8')) as T
+  } catch {
+    return undefined
+  }
 }
 
 /** Four digits are more than any of this is worth, and keep the file readable. */
