@@ -144,7 +144,7 @@ export class Load {
   }
 
   async measure(cell: Cell): Promise<Measured> {
-    const withinMs = 4 * cell.warmMs + cell.ms + CELL_GRACE_MS
+    const withinMs = 10 * cell.warmMs + cell.ms + CELL_GRACE_MS
     const { measured } = await this.#order(id => ({ id, cell }), withinMs)
     if (measured === undefined) throw new Error('the load client measured nothing')
     return measured

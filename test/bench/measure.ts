@@ -13,7 +13,7 @@ export interface Pace {
   /** Before each measurement, and before the first of each, while code is being compiled. */
   readonly warmMs: number
   readonly firstWarmMs: number
-  /** A first one lasts up to four times as long for so many calls. */
+  /** A first one lasts up to ten times as long for so many calls. */
   readonly firstWarmCalls: number
 }
 
@@ -51,6 +51,7 @@ interface Row {
 }
 
 const RIVAL_FLIGHTS = 16
+const HEAVY = 30
 
 /** Measures all works in rounds, one subject after the other, so that a noisy minute hurts all alike. */
 export async function measureWorks(works: Wanted, bench: Bench): Promise<readonly WorkResult[]> {
@@ -101,7 +102,7 @@ function measureOne(
   bench.pins.subject(pid, work.cores)
   const ask = asSeenBy(subject, work.ask)
   const isBurst = work.isBurst === true
-  const warm = warmth(bench.pace, round)
+  const warm = round === 0 ? firstWarmth(bench.pace, work) : { warmMs: bench.pace.warmMs, warmCalls: 0 }
   return bench.load.measure({ target, ask, concurrency, isBurst, ...warm, ms: bench.pace.ms, pid })
 }
 
@@ -109,11 +110,11 @@ function asSeenBy({ prefix }: Subject, ask: Ask): Ask {
   return ask.tool === undefined ? ask : { ...ask, tool: prefix + ask.tool }
 }
 
-function warmth(
-  { warmMs, firstWarmMs, firstWarmCalls }: Pace,
-  round: number,
+function firstWarmth(
+  { firstWarmMs, firstWarmCalls }: Pace,
+  { isHeavy = false }: Work,
 ): { warmMs: number; warmCalls: number } {
-  return round === 0 ? { warmMs: firstWarmMs, warmCalls: firstWarmCalls } : { warmMs, warmCalls: 0 }
+  return { warmMs: firstWarmMs, warmCalls: isHeavy ? firstWarmCalls / HEAVY : firstWarmCalls }
 }
 
 function firstLine(error: unknown): string {

@@ -16,13 +16,13 @@ export interface MemoryResult {
 
 const SESSIONS = 1000
 const BUSY_FLIGHTS = 256
-/** Until garbage is collected and pages are given back. */
-const SETTLE_MS = 3000
 
 interface Bench {
   readonly workshop: Workshop
   readonly load: Load
   readonly pins: Pins
+  /** Until garbage is collected and pages are given back. */
+  readonly settleMs: number
 }
 
 /** Each with a gateway of its own that has all plugins on; `busyMs` is how long it is kept busy. */
@@ -63,7 +63,7 @@ async function idle(bench: Bench): Promise<number> {
     plugins: 'all',
   })
   await calls(bench, gateway, 1, 100)
-  await pause(SETTLE_MS)
+  await pause(bench.settleMs)
   return end(bench, gateway)
 }
 
@@ -71,11 +71,11 @@ async function idle(bench: Bench): Promise<number> {
 async function perSession(bench: Bench, spec: GatewaySpec, hasStreams: boolean): Promise<number> {
   const gateway = await bench.workshop.gateway(spec)
   await calls(bench, gateway, 16, 500)
-  await pause(SETTLE_MS)
+  await pause(bench.settleMs)
   const before = rssOf(gateway)
   if ('url' in gateway.target)
     await bench.load.hold({ url: gateway.target.url, sessions: SESSIONS, hasStreams })
-  await pause(SETTLE_MS)
+  await pause(bench.settleMs)
   const after = rssOf(gateway)
   await end(bench, gateway)
   return ((after - before) * 1024) / SESSIONS

@@ -5,6 +5,9 @@ import { benchFile } from './children.ts'
 import type { Pace, Wanted } from './measure.ts'
 import { WORKS, type Work } from './works.ts'
 
+/** What is measured beside works. */
+export type Other = 'start-up' | 'memory' | 'in-process' | 'profiles'
+
 export type Mode = 'quick' | 'normal' | 'full'
 
 /** One run of the bench, as its flags ask for it. */
@@ -18,12 +21,17 @@ export interface Options {
   readonly profileMs: number
   /** How long a gateway is kept busy to see its memory. */
   readonly busyMs: number
-  /** Whether start-up, memory and in-process figures are wanted too. */
-  readonly hasOthers: boolean
+  /** Until garbage is collected and pages are given back. */
+  readonly settleMs: number
+  /** How many stdio servers a cold start has. */
+  readonly cold: readonly number[]
+  /** What is wanted beside works. */
+  readonly others: ReadonlySet<Other>
   /** Whether the other gateways are measured beside this one. */
   readonly hasPeers: boolean
-  /** Whether this is a run of everything on this build, and no quick look: its result is kept. */
+  /** Whether the result is kept: that of a full run is, that of a part in the place of that part. */
   readonly isKept: boolean
+  readonly isPartial: boolean
   /** Writes BENCHMARKS.md from what is kept; alone, nothing is measured. */
   readonly isWritten: boolean
   readonly isOnlyWritten: boolean
@@ -37,13 +45,16 @@ export interface Options {
 }
 
 const PACES: Readonly<Record<Mode, Pace>> = {
-  quick: { rounds: 2, ms: 120, warmMs: 20, firstWarmMs: 120, firstWarmCalls: 2000 },
-  normal: { rounds: 3, ms: 250, warmMs: 50, firstWarmMs: 300, firstWarmCalls: 5000 },
-  full: { rounds: 5, ms: 300, warmMs: 50, firstWarmMs: 300, firstWarmCalls: 8000 },
+  quick: { rounds: 2, ms: 100, warmMs: 20, firstWarmMs: 50, firstWarmCalls: 2000 },
+  normal: { rounds: 3, ms: 250, warmMs: 50, firstWarmMs: 100, firstWarmCalls: 5000 },
+  full: { rounds: 5, ms: 300, warmMs: 50, firstWarmMs: 150, firstWarmCalls: 8000 },
 }
 const STARTS: Readonly<Record<Mode, number>> = { quick: 1, normal: 5, full: 9 }
 const ROAD_MS: Readonly<Record<Mode, number>> = { quick: 20, normal: 60, full: 150 }
-const PROFILE_MS: Readonly<Record<Mode, number>> = { quick: 0, normal: 0, full: 4000 }
+const PROFILE_MS = 4000
+const SETTLE_MS: Readonly<Record<Mode, number>> = { quick: 500, normal: 2000, full: 3000 }
+/** How many stdio servers a cold start has. */
+const COLD: Readonly<Record<Mode, readonly number[]>> = { quick: [1], normal: [1, 20], full: [1, 5, 20] }
 const BUSY_MS: Readonly<Record<Mode, number>> = { quick: 300, normal: 1000, full: 4000 }
 
 const FLAGS = {
@@ -67,21 +78,24 @@ type Flags = ReturnType<typeof parseArgs<{ options: typeof FLAGS }>>['values']
 /** Reads the command line. */
 export function readOptions(args: readonly string[]): Options {
   const { values: flags } = parseArgs({ args: [...args], options: FLAGS })
-  const mode: Mode = flags.quick === true ? 'quick' : flags.full === true ? 'full' : 'normal'
+  const mode = modeOf(flags)
   const { only, flights, rounds, gateway, profile } = flags
   const isPartial = [only, flights, rounds, gateway, profile].some(flag => flag !== undefined)
-  const isKept = !isPartial && (mode === 'full' || flags.save === true)
+  const isKept = flags.save === true || (!isPartial && mode === 'full')
   return {
     mode,
     pace: rounds === undefined ? PACES[mode] : { ...PACES[mode], rounds: Number(rounds) },
     works: chosenWorks(mode, flags),
     starts: STARTS[mode],
     roadMs: ROAD_MS[mode],
-    profileMs: PROFILE_MS[mode],
+    cold: COLD[mode],
+    profileMs: PROFILE_MS,
     busyMs: BUSY_MS[mode],
-    hasOthers: only === undefined,
+    settleMs: SETTLE_MS[mode],
+    others: chosenOthers(mode, only?.split(',')),
     hasPeers: flags.peers === true,
     isKept,
+    isPartial,
     isWritten: isKept || flags.write === true,
     isOnlyWritten: flags.write === true && args.length === 1,
     soakMs: flags.soak === undefined ? undefined : millisOf(flags.soak),
@@ -92,6 +106,11 @@ export function readOptions(args: readonly string[]): Options {
   }
 }
 
+function modeOf({ quick = false, full = false }: Flags): Mode {
+  if (quick) return 'quick'
+  return full ? 'full' : 'normal'
+}
+
 function chosenWorks(mode: Mode, { only, flights }: Flags): Wanted {
   const wanted = only?.split(',')
   const inFlight = flights?.split(',').map(Number)
@@ -99,6 +118,16 @@ function chosenWorks(mode: Mode, { only, flights }: Flags): Wanted {
   const flightsOf = (work: Work): readonly number[] =>
     inFlight ?? (only === undefined ? usual(mode, work) : work.concurrency)
   return chosen.map(work => ({ work, flights: flightsOf(work) })).filter(row => row.flights.length > 0)
+}
+
+function chosenOthers(mode: Mode, wanted: readonly string[] | undefined): ReadonlySet<Other> {
+  const all: readonly Other[] = [
+    'start-up',
+    'memory',
+    'in-process',
+    ...(mode === 'full' ? (['profiles'] as const) : []),
+  ]
+  return new Set(all.filter(other => wanted?.includes(other) ?? true))
 }
 
 function usual(mode: Mode, { quick = [], concurrency, isFullOnly = false }: Work): readonly number[] {
@@ -113,7 +142,8 @@ function millisOf(text: string): number {
   return Number(number) * (unit === 'm' ? 60_000 : 1000)
 }
 
-function launcherOf(given: string | undefined): string {
+/** The launcher that is meant, which must be built. */
+export function launcherOf(given: string | undefined): string {
   const launcher = resolve(given ?? benchFile('../../bin/run.js'))
   if (existsSync(resolve(launcher, '../../dist/src/index.js'))) return launcher
   throw new Error(`${launcher} is not built: run "npm run build"`)

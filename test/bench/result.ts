@@ -9,6 +9,7 @@ import type { Mode } from './options.ts'
 import type { ProfileResult } from './profiles.ts'
 import type { RoadResult } from './road.ts'
 import type { StartResult } from './start-up.ts'
+import { WORKS } from './works.ts'
 
 /** What was measured with, on and when. */
 export interface Machine {
@@ -73,6 +74,29 @@ function commitOf(): string {
 export function keep(name: string, result: object): void {
   mkdirSync(benchFile('results'), { recursive: true })
   writeFileSync(benchFile(`results/${name}.json`), `${JSON.stringify(result, round, 2)}\n`)
+}
+
+/** What was kept, with the parts that this run has in the place of those. */
+export function merged(part: Result): Result {
+  const whole = kept<Result>('latest')
+  if (whole === undefined) return part
+  const isNew = ({ key, concurrency }: WorkResult): boolean =>
+    part.works.some(work => work.key === key && work.concurrency === concurrency)
+  const either = <T>(now: readonly T[], before: readonly T[]): readonly T[] => (now.length > 0 ? now : before)
+  const order = new Map(WORKS.map(({ key }, nth) => [key, nth]))
+  const placeOf = ({ key, concurrency }: WorkResult): number => (order.get(key) ?? 0) * 1000 + concurrency
+  const works = [...whole.works.filter(work => !isNew(work)), ...part.works]
+  return {
+    ...part,
+    works: works.toSorted((a, b) => placeOf(a) - placeOf(b)),
+    starts: either(part.starts, whole.starts),
+    memory: either(part.memory, whole.memory),
+    road: either(part.road, whole.road),
+    profiles: either(part.profiles, whole.profiles),
+    peers: either(part.peers, whole.peers),
+    remarks: [...new Set([...whole.remarks, ...part.remarks])],
+    seconds: whole.seconds + part.seconds,
+  }
 }
 
 /** What was kept last; undefined where nothing was. */

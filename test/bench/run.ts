@@ -3,8 +3,8 @@
  *
  * `--peers` measures other gateways beside this one. `--only small,list` measures the works whose key contains one of
  * these, `--flights 1,16` with so many in flight, `--rounds 3` so often; start-up, memory, profiles and in-process figures
- * are part of whole runs. `--json` prints the result instead of tables. Full runs are kept in results/latest.json, others
- * with `--save`, and BENCHMARKS.md and its plots are written from what is kept; `--write` alone does only that.
+ * are part of whole runs, and `--only memory,start-up,in-process,profiles` of others. `--json` prints the result instead
+ * of tables. Full runs are kept in results/latest.json; with `--save` others are too, a part in the place of that part, and BENCHMARKS.md and its plots are written from what is kept; `--write` alone does only that.
  * `--soak 10m` keeps a gateway busy with everything and watches its memory. `--no-pin` leaves it to the system which core
  * runs what. `--gateway <launcher>` measures another build, `--profile <directory>` writes CPU profiles of the gateways,
  * for profile.ts.
@@ -19,7 +19,7 @@ import { Pins } from './pin.ts'
 import { print } from './print.ts'
 import { measureProfiles } from './profiles.ts'
 import { writeReport } from './report.ts'
-import { keep, machine, type Result } from './result.ts'
+import { keep, machine, merged, type Result } from './result.ts'
 import { Rivals } from './rivals.ts'
 import type { RoadResult } from './road.ts'
 import { soak } from './soak.ts'
@@ -33,7 +33,7 @@ if (options.soakMs !== undefined) await withAll(options, all => soak(all, option
 else if (!options.isOnlyWritten) {
   const result = await withAll(options, all => measureAll(options, all))
   say('')
-  if (options.isKept) keep('latest', result)
+  if (options.isKept) keep('latest', options.isPartial ? merged(result) : result)
   if (options.isJson) console.log(JSON.stringify(result, undefined, 2))
   else print(result)
   if (failuresOf(result) > 0) process.exitCode = 1
@@ -67,9 +67,7 @@ async function measureAll(options: Options, all: WorkshopOptions): Promise<Resul
   const rivals = options.hasPeers ? await Rivals.installed(tell) : undefined
   const lab = new Lab(workshop, rivals)
   const works = await measureWorks(wanted, { ...all, lab, pace, say })
-  const others = options.hasOthers
-    ? await measureOthers(options, all, workshop, rivals)
-    : { starts: [], memory: [], road: [], profiles: [] }
+  const others = await measureOthers(options, all, workshop, rivals)
   const seconds = Math.round((performance.now() - began) / 1000)
   const peers = rivals?.versions ?? []
   return { ...machine(), mode, pinned: all.pins.isOn, seconds, peers, remarks, works, ...others }
@@ -78,18 +76,19 @@ async function measureAll(options: Options, all: WorkshopOptions): Promise<Resul
 type Others = Pick<Result, 'starts' | 'memory' | 'road' | 'profiles'>
 
 async function measureOthers(
-  { starts: times, roadMs, profileMs, busyMs }: Options,
+  { others, starts: times, cold, roadMs, profileMs, busyMs, settleMs }: Options,
   all: WorkshopOptions,
   workshop: Workshop,
   rivals: Rivals | undefined,
 ): Promise<Others> {
-  const starts = await measureStarts({ ...all, rivals }, times, say)
+  const starts = others.has('start-up') ? await measureStarts({ ...all, cold, rivals }, times, say) : []
   say('memory')
-  const memory = await measureMemory({ ...all, workshop }, busyMs)
+  const memory = others.has('memory') ? await measureMemory({ ...all, workshop, settleMs }, busyMs) : []
   say('in process')
-  const road = await measureRoadApart(roadMs)
+  const road = others.has('in-process') ? await measureRoadApart(roadMs) : []
   say('profiles')
-  const profiles = profileMs === 0 ? [] : await measureProfiles(all, await workshop.serverUrl(), profileMs)
+  const url = await workshop.serverUrl()
+  const profiles = others.has('profiles') ? await measureProfiles(all, url, profileMs) : []
   return { starts, memory, road, profiles }
 }
 

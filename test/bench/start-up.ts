@@ -27,19 +27,25 @@ export interface Start {
   run(): Promise<ChildProcess>
 }
 
-/** How many stdio servers a cold start has. */
-const COLD = [1, 5, 20]
 /** A gateway writes down what it knows a moment after it has learnt it. */
 const SAVED_MS = 1500
 
+interface Bench {
+  readonly launcher: string
+  readonly configs: Configs
+  /** How many stdio servers a cold start has: each of these. */
+  readonly cold: readonly number[]
+  readonly rivals: Rivals | undefined
+}
+
 /** Measures each start-up `times` times, in turns; one that fails is said and left out. */
 export async function measureStarts(
-  { launcher, configs, rivals }: { launcher: string; configs: Configs; rivals: Rivals | undefined },
+  { launcher, configs, cold, rivals }: Bench,
   times: number,
   say: (text: string) => void,
 ): Promise<readonly StartResult[]> {
   const starts = [
-    ...ownStarts(launcher, configs),
+    ...ownStarts(launcher, configs, cold),
     ...(rivals === undefined ? [] : rivalStarts(rivals, configs)),
   ]
   const took = new Map<Start, number[]>(starts.map(start => [start, []]))
@@ -75,7 +81,7 @@ async function timed({ run, leaves }: Start, isFirst: boolean): Promise<number> 
   return ms
 }
 
-function ownStarts(launcher: string, configs: Configs): readonly Start[] {
+function ownStarts(launcher: string, configs: Configs, cold: readonly number[]): readonly Start[] {
   const upstreams = { up: stdioUpstream() }
   const onHttp = configs.write({ listener: 'http', upstreams, plugins: 'all' })
   const validate = [launcher, 'validate', '--config', onHttp]
@@ -88,7 +94,7 @@ function ownStarts(launcher: string, configs: Configs): readonly Start[] {
       title: 'a stdio server itself, to its list',
       run: () => toList([benchFile('peers/server-stdio.ts')], 'small'),
     },
-    ...COLD.flatMap(count => coldStarts(count, launcher, configs)),
+    ...cold.flatMap(count => coldStarts(count, launcher, configs)),
     {
       key: 'http-saved-1',
       title: 'gateway serve on HTTP, 1 stdio server, saved, to its list',

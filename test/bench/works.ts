@@ -19,6 +19,8 @@ export interface Work {
   readonly cores?: 1 | 2
   /** The bridging yardsticks know one reply for each request. */
   readonly lacksRaw?: boolean
+  /** So much is done for each call that a few of them warm everything up. */
+  readonly isHeavy?: boolean
   /** On a pipe: requests that become due together go out in one write. */
   readonly isBurst?: boolean
 }
@@ -113,8 +115,8 @@ export const WORKS: readonly Work[] = [
   ...SMALLS,
   ...ONE_CORE,
   ...everywhere('10k', '10 KB reply', TEN, {}),
-  ...everywhere('1m', '1 MB reply', MEGA, { hasRivals: true }),
-  ...everywhere('upload', '1 MB request', UPLOAD, { hasRivals: true }),
+  ...everywhere('1m', '1 MB reply', MEGA, { hasRivals: true, isHeavy: true }),
+  ...everywhere('upload', '1 MB request', UPLOAD, { hasRivals: true, isHeavy: true }),
   ...everywhere('progress', '3 progress notes and a reply', PROGRESS, { hasRivals: true }),
   work(
     'list-1000',
@@ -124,6 +126,7 @@ export const WORKS: readonly Work[] = [
     {
       quick: [16],
       hasRivals: true,
+      isHeavy: true,
     },
   ),
   work('alone', 'small call, HTTP→HTTP, plugins', 'alone', SMALL),

@@ -8,6 +8,7 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 const HEAD_BYTES = 160
+const MOST_WARM_TURNS = 10
 
 /** Ids have seven digits, so that all requests of a kind are equally long. */
 const FIRST_ID = 1_000_000
@@ -98,7 +99,7 @@ export class Calls {
 
   async #warm(): Promise<void> {
     const { warmMs, warmCalls } = this.#cell
-    for (let turn = 0; turn < 4; turn++) {
+    for (let turn = 0; turn < MOST_WARM_TURNS; turn++) {
       await pause(warmMs)
       if (this.#answers >= warmCalls) return
     }

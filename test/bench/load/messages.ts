@@ -27,7 +27,7 @@ export interface Cell {
   readonly target: Target
   readonly ask: Ask
   readonly concurrency: number
-  /** Not counted: processes get warm. At least this long, and up to four times that for so many calls. */
+  /** Not counted: processes get warm. At least this long, and up to ten times that for so many calls. */
   readonly warmMs: number
   readonly warmCalls: number
   readonly ms: number
