@@ -10,6 +10,8 @@ import type { Label, Subject } from './workshop.ts'
 export interface Pace {
   readonly rounds: number
   readonly ms: number
+  /** No round is begun that would not end within this, but for the first. */
+  readonly withinMs: number
   /** Before each measurement, and before the first of each, while code is being compiled. */
   readonly warmMs: number
   readonly firstWarmMs: number
@@ -64,13 +66,20 @@ export async function measureWorks(works: Wanted, bench: Bench): Promise<readonl
       rows.push({ work, concurrency, subjects, rounds: new Map(), failures: new Map() })
     }
   }
-  for (let round = 0; round < bench.pace.rounds; round++) {
+  const began = performance.now()
+  for (let round = 0; round < bench.pace.rounds && hasTime(bench.pace, began, round); round++) {
     for (const row of rows) {
       bench.say(`round ${round + 1} of ${bench.pace.rounds}: ${row.work.title}, ${row.concurrency} at once`)
       await measureRow(row, bench, round)
     }
   }
   return rows.map(resultOf)
+}
+
+/** On a slow or busy machine there are fewer rounds. */
+function hasTime({ withinMs }: Pace, began: number, done: number): boolean {
+  const spent = performance.now() - began
+  return done === 0 || spent + spent / done < withinMs
 }
 
 function takesPart({ label, isRival = false }: Subject, work: Work, concurrency: number): boolean {

@@ -45,10 +45,12 @@ export interface Options {
 }
 
 const PACES: Readonly<Record<Mode, Pace>> = {
-  quick: { rounds: 2, ms: 100, warmMs: 20, firstWarmMs: 50, firstWarmCalls: 2000 },
-  normal: { rounds: 3, ms: 250, warmMs: 50, firstWarmMs: 100, firstWarmCalls: 5000 },
-  full: { rounds: 5, ms: 300, warmMs: 50, firstWarmMs: 150, firstWarmCalls: 8000 },
+  quick: { rounds: 2, ms: 100, withinMs: 40_000, warmMs: 20, firstWarmMs: 50, firstWarmCalls: 2000 },
+  normal: { rounds: 3, ms: 250, withinMs: 300_000, warmMs: 50, firstWarmMs: 100, firstWarmCalls: 5000 },
+  full: { rounds: 5, ms: 300, withinMs: 660_000, warmMs: 50, firstWarmMs: 100, firstWarmCalls: 8000 },
 }
+/** With the other gateways beside, rounds may take so much longer. */
+const PEERS_TIME = 1.5
 const STARTS: Readonly<Record<Mode, number>> = { quick: 1, normal: 5, full: 9 }
 const ROAD_MS: Readonly<Record<Mode, number>> = { quick: 20, normal: 60, full: 150 }
 const PROFILE_MS = 4000
@@ -68,6 +70,7 @@ const FLAGS = {
   only: { type: 'string' },
   flights: { type: 'string' },
   rounds: { type: 'string' },
+  within: { type: 'string' },
   gateway: { type: 'string' },
   profile: { type: 'string' },
   soak: { type: 'string' },
@@ -79,12 +82,12 @@ type Flags = ReturnType<typeof parseArgs<{ options: typeof FLAGS }>>['values']
 export function readOptions(args: readonly string[]): Options {
   const { values: flags } = parseArgs({ args: [...args], options: FLAGS })
   const mode = modeOf(flags)
-  const { only, flights, rounds, gateway, profile } = flags
-  const isPartial = [only, flights, rounds, gateway, profile].some(flag => flag !== undefined)
+  const { only, flights, gateway, profile } = flags
+  const isPartial = [only, flights, gateway, profile].some(flag => flag !== undefined)
   const isKept = flags.save === true || (!isPartial && mode === 'full')
   return {
     mode,
-    pace: rounds === undefined ? PACES[mode] : { ...PACES[mode], rounds: Number(rounds) },
+    pace: paceOf(mode, flags),
     works: chosenWorks(mode, flags),
     starts: STARTS[mode],
     roadMs: ROAD_MS[mode],
@@ -98,11 +101,20 @@ export function readOptions(args: readonly string[]): Options {
     isPartial,
     isWritten: isKept || flags.write === true,
     isOnlyWritten: flags.write === true && args.length === 1,
-    soakMs: flags.soak === undefined ? undefined : millisOf(flags.soak),
+    soakMs: flags.soak === undefined ? undefined : millisOf('soak', flags.soak),
     isJson: flags.json === true,
     isPinned: flags['no-pin'] !== true,
     launcher: launcherOf(gateway),
     nodeArgs: profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profile)}`],
+  }
+}
+
+function paceOf(mode: Mode, { rounds, within, peers = false }: Flags): Pace {
+  const pace = PACES[mode]
+  return {
+    ...pace,
+    rounds: rounds === undefined ? pace.rounds : Number(rounds),
+    withinMs: within === undefined ? pace.withinMs * (peers ? PEERS_TIME : 1) : millisOf('within', within),
   }
 }
 
@@ -136,9 +148,9 @@ function usual(mode: Mode, { quick = [], concurrency, isFullOnly = false }: Work
 }
 
 /** Such as `90s` or `10m`. */
-function millisOf(text: string): number {
+function millisOf(flag: string, text: string): number {
   const [, number, unit] = /^(\d+)(s|m)$/.exec(text) ?? []
-  if (number === undefined) throw new Error(`--soak ${text}: say how long, such as 90s or 10m`)
+  if (number === undefined) throw new Error(`--${flag} ${text}: say how long, such as 90s or 10m`)
   return Number(number) * (unit === 'm' ? 60_000 : 1000)
 }
 

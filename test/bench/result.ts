@@ -58,13 +58,13 @@ export function machine(): Machine {
   }
 }
 
+/** With a plus when what is measured differs from it. */
 function commitOf(): string {
+  const git = (...args: readonly string[]): string =>
+    execFileSync('git', args, { cwd: benchFile('../..'), encoding: 'utf8', stdio: 'pipe' }).trim()
   try {
-    return execFileSync('git', ['describe', '--always', '--dirty'], {
-      cwd: benchFile('.'),
-      encoding: 'utf8',
-      stdio: 'pipe',
-    }).trim()
+    const changed = git('status', '--porcelain', '--', 'src', 'plugins', 'bin')
+    return `${git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`
   } catch {
     return 'unknown'
   }

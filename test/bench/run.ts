@@ -2,7 +2,7 @@
  * The cost of the road: `npm run bench`, `npm run bench -- --quick` (under a minute), `-- --full` (a quarter of an hour).
  *
  * `--peers` measures other gateways beside this one. `--only small,list` measures the works whose key contains one of
- * these, `--flights 1,16` with so many in flight, `--rounds 3` so often; start-up, memory, profiles and in-process figures
+ * these, `--flights 1,16` with so many in flight, `--rounds 3` so often, `--within 4m` as often as time allows; start-up, memory, profiles and in-process figures
  * are part of whole runs, and `--only memory,start-up,in-process,profiles` of others. `--json` prints the result instead
  * of tables. Full runs are kept in results/latest.json; with `--save` others are too, a part in the place of that part, and BENCHMARKS.md and its plots are written from what is kept; `--write` alone does only that.
  * `--soak 10m` keeps a gateway busy with everything and watches its memory. `--no-pin` leaves it to the system which core
