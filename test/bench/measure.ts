@@ -83,7 +83,8 @@ function hasTime({ withinMs }: Pace, began: number, done: number): boolean {
 }
 
 function takesPart({ label, isRival = false }: Subject, work: Work, concurrency: number): boolean {
-  if (isRival) return work.hasRivals === true && concurrency === RIVAL_FLIGHTS
+  const usual = work.concurrency.includes(RIVAL_FLIGHTS) ? RIVAL_FLIGHTS : work.concurrency[0]
+  if (isRival) return work.hasRivals === true && concurrency === usual
   return !(work.lacksRaw === true && label.startsWith('raw'))
 }
 

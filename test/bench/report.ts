@@ -44,9 +44,9 @@ export function reportOf(
   notes: Notes,
   plots: readonly string[],
 ): string {
-  const section = (title: string, ...parts: readonly string[]): string =>
-    parts.join('') === '' ? '' : [`## ${title}`, ...parts.filter(part => part !== '')].join('\n\n')
-  return [
+  const section = (title: string, note: string, ...tables: readonly string[]): string =>
+    tables.join('') === '' ? '' : [`## ${title}`, note, ...tables].filter(part => part !== '').join('\n\n')
+  const parts = [
     '# Benchmarks',
     '<!-- Written by `npm run bench -- --write` from test/bench/results and test/bench/notes.md: edit those. -->',
     notes.of('about'),
@@ -67,10 +67,8 @@ export function reportOf(
     section('Memory', notes.of('memory'), memoryRows(result), soakTable(soak)),
     section('Without any I/O', notes.of('road'), roadRows(result)),
     section('Every call', notes.of('calls'), ...callTables(result)),
-    '',
   ]
-    .filter((part, index) => part !== '' || index > 10)
-    .join('\n\n')
+  return `${parts.filter(part => part !== '').join('\n\n')}\n`
 }
 
 function targetTable(rows: readonly Reached[], notes: Notes): string {

@@ -38,8 +38,8 @@ const MIX: readonly { readonly ask: Ask; readonly concurrency: number; readonly 
   },
   { ask: { era: 'legacy', method: 'tools/call', tool: 'web__mb1' }, concurrency: 4, pace: 20 },
   {
-    ask: { era: 'legacy', method: 'tools/call', tool: 'pipe__small', bytes: 1024 * 1024 },
-    concurrency: 2,
+    ask: { era: 'legacy', method: 'tools/call', tool: 'pipe__small', bytes: 512 * 1024 },
+    concurrency: 1,
     pace: 10,
   },
   { ask: { era: 'legacy', method: 'tools/list' }, concurrency: 8, pace: 100 },

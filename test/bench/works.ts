@@ -94,6 +94,8 @@ function everywhere(key: string, title: string, ask: Ask, more: Rest): readonly 
     work(`${key}-${wiring}`, `${title}, ${words}`, wiring, ask, {
       ...more,
       ...(nth === 0 ? { quick: [16] } : {}),
+      // A gateway keeps no more than 1 MiB for a server that has yet to read it.
+      ...(ask.bytes === MEGA_BYTES && wiring.endsWith('-stdio') ? { at: [1] } : {}),
       lacksRaw: ask.wantsProgress === true && (wiring === 'http-stdio' || wiring === 'stdio-http'),
     }),
   )
