@@ -22,8 +22,10 @@ const PACE: Pace = {
   ms: 150,
   withinMs: 10_000,
   warmMs: 30,
-  firstWarmMs: 200,
-  firstWarmCalls: 5000,
+  firstWarmMs: 30,
+  firstWarmCalls: 500,
+  subjectWarmMs: 60,
+  subjectWarmCalls: 6000,
 }
 const TRIES = 2
 
@@ -59,7 +61,14 @@ async function measured(): Promise<readonly WorkResult[]> {
       work,
       flights: [FLIGHTS],
     }))
-    return await measureWorks(works, { lab, load, pins, pace: PACE, say: () => undefined })
+    return await measureWorks(works, {
+      lab,
+      load,
+      pins,
+      pace: PACE,
+      warm: new WeakSet(),
+      say: () => undefined,
+    })
   } finally {
     await children.stop()
     configs.remove()

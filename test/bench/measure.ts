@@ -12,11 +12,14 @@ export interface Pace {
   readonly ms: number
   /** No round is begun that would not end within this, but for the first. */
   readonly withinMs: number
-  /** Before each measurement, and before the first of each, while code is being compiled. */
+  /** Before each measurement. */
   readonly warmMs: number
+  /** Before the first of each work, and up to ten times as long for so many calls. */
   readonly firstWarmMs: number
-  /** A first one lasts up to ten times as long for so many calls. */
   readonly firstWarmCalls: number
+  /** The same before the first of each subject, while all its code is being compiled. */
+  readonly subjectWarmMs: number
+  readonly subjectWarmCalls: number
 }
 
 /** What came of one subject: figures, or why there are none. */
@@ -37,6 +40,8 @@ export interface Bench {
   readonly load: Load
   readonly pins: Pins
   readonly pace: Pace
+  /** Those that have been kept busy for a while. */
+  readonly warm: WeakSet<Subject>
   /** Tells of progress. */
   say(text: string): void
 }
@@ -53,7 +58,8 @@ interface Row {
 }
 
 const RIVAL_FLIGHTS = 16
-const HEAVY = 30
+const WARM_FLIGHTS = 16
+const HEAVY_SHARE = 1 / 30
 
 /** Measures all works in rounds, one subject after the other, so that a noisy minute hurts all alike. */
 export async function measureWorks(works: Wanted, bench: Bench): Promise<readonly WorkResult[]> {
@@ -102,29 +108,31 @@ async function measureRow(row: Row, bench: Bench, round: number): Promise<void> 
   }
 }
 
-function measureOne(
+async function measureOne(
   subject: Subject,
   { work, concurrency }: Row,
   bench: Bench,
   round: number,
 ): Promise<Measured> {
+  const { pace, load, pins } = bench
   const { target, pid } = subject
-  bench.pins.subject(pid, work.cores)
-  const ask = asSeenBy(subject, work.ask)
-  const isBurst = work.isBurst === true
-  const warm = round === 0 ? firstWarmth(bench.pace, work) : { warmMs: bench.pace.warmMs, warmCalls: 0 }
-  return bench.load.measure({ target, ask, concurrency, isBurst, ...warm, ms: bench.pace.ms, pid })
+  pins.subject(pid, work.cores)
+  const cell = { target, ask: asSeenBy(subject, work.ask), isBurst: work.isBurst === true, pid }
+  const share = work.isHeavy === true ? HEAVY_SHARE : 1
+  if (!bench.warm.has(subject)) {
+    const warmth = { warmMs: pace.subjectWarmMs, warmCalls: pace.subjectWarmCalls * share }
+    await load.measure({ ...cell, concurrency: WARM_FLIGHTS, ...warmth, ms: 1 })
+    bench.warm.add(subject)
+  }
+  const warmth =
+    round === 0
+      ? { warmMs: pace.firstWarmMs, warmCalls: pace.firstWarmCalls * share }
+      : { warmMs: pace.warmMs, warmCalls: 0 }
+  return load.measure({ ...cell, concurrency, ...warmth, ms: pace.ms })
 }
 
 function asSeenBy({ prefix }: Subject, ask: Ask): Ask {
   return ask.tool === undefined ? ask : { ...ask, tool: prefix + ask.tool }
-}
-
-function firstWarmth(
-  { firstWarmMs, firstWarmCalls }: Pace,
-  { isHeavy = false }: Work,
-): { warmMs: number; warmCalls: number } {
-  return { warmMs: firstWarmMs, warmCalls: isHeavy ? firstWarmCalls / HEAVY : firstWarmCalls }
 }
 
 function firstLine(error: unknown): string {

@@ -66,7 +66,7 @@ async function measureAll(options: Options, all: WorkshopOptions): Promise<Resul
   const workshop = new Workshop(all)
   const rivals = options.hasPeers ? await Rivals.installed(tell) : undefined
   const lab = new Lab(workshop, rivals)
-  const works = await measureWorks(wanted, { ...all, lab, pace, say })
+  const works = await measureWorks(wanted, { ...all, lab, pace, say, warm: new WeakSet() })
   const others = await measureOthers(options, all, workshop, rivals)
   const seconds = Math.round((performance.now() - began) / 1000)
   const peers = rivals?.versions ?? []
