@@ -73,7 +73,11 @@ export function plotsOf(works: readonly WorkResult[]): ReadonlyMap<string, strin
   for (const { file, key, figure, ...words } of GROWTH) {
     const work = works.find(result => result.key === key)
     const points = work?.subjects.flatMap(subject => pointOf(subject, figure)) ?? []
-    if (points.length > 1) plots.set(file, plotOf({ ...words, series: [{ label: 'all plugins', points }] }))
+    if (points.length > 1)
+      plots.set(
+        file,
+        plotOf({ ...words, series: [{ label: key === 'grow-plugins' ? '' : 'all plugins', points }] }),
+      )
   }
   for (const { file, key, title } of FLIGHTS) {
     const series = COMPARED.map(label =>
