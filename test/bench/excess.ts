@@ -29,6 +29,14 @@ export function excessesOf(
   )
 }
 
+/** The lower ratio of two tries. */
+export function betterOf(now: readonly Excess[], before: readonly Excess[]): readonly Excess[] {
+  return now.map(excess => {
+    const earlier = before.find(({ title }) => title === excess.title)
+    return earlier !== undefined && earlier.ratio < excess.ratio ? earlier : excess
+  })
+}
+
 function ratioOf(
   works: readonly WorkResult[],
   key: string,

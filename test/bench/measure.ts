@@ -42,6 +42,8 @@ export interface Bench {
   readonly pace: Pace
   /** Those that have been kept busy for a while. */
   readonly warm: WeakSet<Subject>
+  /** What rounds come to: medians, unless it says otherwise. */
+  readonly sum?: (rounds: readonly Measured[]) => Measured
   /** Tells of progress. */
   say(text: string): void
 }
@@ -79,7 +81,7 @@ export async function measureWorks(works: Wanted, bench: Bench): Promise<readonl
       await measureRow(row, bench, round)
     }
   }
-  return rows.map(resultOf)
+  return rows.map(row => resultOf(row, bench.sum ?? medians))
 }
 
 /** On a slow or busy machine there are fewer rounds. */
@@ -140,10 +142,13 @@ function firstLine(error: unknown): string {
   return (text.split('\n').find(line => line.trim() !== '') ?? '').slice(0, 200)
 }
 
-function resultOf({ work, concurrency, subjects, rounds, failures }: Row): WorkResult {
+function resultOf(
+  { work, concurrency, subjects, rounds, failures }: Row,
+  sum: (rounds: readonly Measured[]) => Measured,
+): WorkResult {
   const results = subjects.map(({ label }): SubjectResult => {
     const failed = failures.get(label)
-    return failed === undefined ? { label, measured: medians(rounds.get(label) ?? []) } : { label, failed }
+    return failed === undefined ? { label, measured: sum(rounds.get(label) ?? []) } : { label, failed }
   })
   return { key: work.key, title: work.title, concurrency, subjects: results }
 }

@@ -47,7 +47,7 @@ export interface Options {
 const WARMTHS = {
   quick: { warmMs: 20, firstWarmMs: 30, firstWarmCalls: 500, subjectWarmMs: 60, subjectWarmCalls: 5000 },
   normal: { warmMs: 50, firstWarmMs: 50, firstWarmCalls: 1500, subjectWarmMs: 200, subjectWarmCalls: 15_000 },
-  full: { warmMs: 50, firstWarmMs: 50, firstWarmCalls: 2000, subjectWarmMs: 300, subjectWarmCalls: 20_000 },
+  full: { warmMs: 50, firstWarmMs: 50, firstWarmCalls: 2000, subjectWarmMs: 500, subjectWarmCalls: 25_000 },
 } as const
 const PACES: Readonly<Record<Mode, Pace>> = {
   quick: { rounds: 2, ms: 100, withinMs: 40_000, ...WARMTHS.quick },

@@ -139,7 +139,7 @@ export function soakTable(soak: SoakResult | undefined): string {
   const minutes = Array.from({ length: Math.floor(soak.ms / 60_000) + 1 }, (_, minute) => minute)
   const at = (minute: number): string =>
     short(soak.samples.find(([when]) => when >= minute)?.[1] ?? soak.samples.at(-1)?.[1])
-  const words = `A soak of ${Math.round(soak.ms / 60_000)} minutes, ${whole(soak.calls)} calls (${soak.commit}, ${soak.date}): ${soak.slope.toFixed(2)} MB per minute after the first fifth.`
+  const words = `A soak of ${Math.round(soak.ms / 60_000)} minutes, ${whole(soak.calls)} calls (${soak.commit}, ${soak.date}): ${soak.slope.toFixed(2)} MB per minute over the second half.`
   return `${words}\n\n${markdown(['minute', ...minutes.map(String)], [['RSS MB', ...minutes.map(at)]])}`
 }
 

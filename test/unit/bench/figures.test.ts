@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { excessesOf } from '../../bench/excess.ts'
+import { betterOf, excessesOf } from '../../bench/excess.ts'
 import type { Measured } from '../../bench/load/messages.ts'
 import type { WorkResult } from '../../bench/measure.ts'
-import { median, medians, slopeOf } from '../../bench/statistics.ts'
+import { cheapest, median, medians, slopeOf } from '../../bench/statistics.ts'
 import { markdown, subjectCells } from '../../bench/table.ts'
 
 function measured(cpu: number | undefined, rps = 1000): Measured {
@@ -79,4 +79,17 @@ test('a budget is exceeded by what is two and a half times as dear as usual, com
     [true, false],
   )
   assert.deepEqual(excessesOf([work('new', { raw: 1, 'gateway, 0 plugins': 9 })], usual, 16), [])
+})
+
+test('of two tries the better counts, and of rounds the cheapest', () => {
+  const usual = [work('small', { raw: 40, 'gateway, 0 plugins': 40 })]
+  const [bad, good] = [400, 50].map(cpu =>
+    excessesOf([work('small', { raw: 40, 'gateway, 0 plugins': cpu })], usual, 16),
+  )
+  for (const [now, before] of [
+    [bad, good],
+    [good, bad],
+  ])
+    assert.deepEqual(betterOf(now ?? [], before ?? []), good)
+  assert.equal(cheapest([measured(9), measured(3), measured(5)]).cpu, 3)
 })
