@@ -23,6 +23,11 @@ export function machineLines(result: Result): readonly string[] {
   return [
     `${cpu} × ${cores}, ${gigabytes} GB, ${platform}`,
     `Node ${node}, tapgate ${version} (${commit}), ${date}, ${mode} run of ${seconds} s${pinned ? ', pinned' : ''}`,
+    ...(result.load > result.cores / 2
+      ? [
+          `others were at work (load ${result.load.toFixed(1)} when it began): ratios of CPU are too high, latency and throughput say little`,
+        ]
+      : []),
     ...(beside.length === 0 ? [] : [`beside ${beside.join(', ')}`]),
   ]
 }

@@ -40,6 +40,8 @@ export interface Result extends Machine {
   readonly remarks: readonly string[]
   /** How long it all took. */
   readonly seconds: number
+  /** How many programs wanted a processor when it began, over a minute. */
+  readonly load: number
 }
 
 export function machine(): Machine {
@@ -96,6 +98,7 @@ export function merged(part: Result): Result {
     peers: either(part.peers, whole.peers),
     remarks: [...new Set([...whole.remarks, ...part.remarks])],
     seconds: whole.seconds + part.seconds,
+    load: Math.max(whole.load ?? 0, part.load),
   }
 }
 

@@ -10,6 +10,7 @@
  * for profile.ts.
  */
 import { fork } from 'node:child_process'
+import { loadavg } from 'node:os'
 import { benchFile, Children } from './children.ts'
 import { Configs } from './gateways.ts'
 import { measureMemory } from './memory.ts'
@@ -62,6 +63,7 @@ async function withAll<T>(
 
 async function measureAll(options: Options, all: WorkshopOptions): Promise<Result> {
   const began = performance.now()
+  const [load = 0] = loadavg()
   const { mode, works: wanted, pace } = options
   const workshop = new Workshop(all)
   const rivals = options.hasPeers ? await Rivals.installed(tell) : undefined
@@ -70,7 +72,7 @@ async function measureAll(options: Options, all: WorkshopOptions): Promise<Resul
   const others = await measureOthers(options, all, workshop, rivals)
   const seconds = Math.round((performance.now() - began) / 1000)
   const peers = rivals?.versions ?? []
-  return { ...machine(), mode, pinned: all.pins.isOn, seconds, peers, remarks, works, ...others }
+  return { ...machine(), mode, pinned: all.pins.isOn, seconds, load, peers, remarks, works, ...others }
 }
 
 type Others = Pick<Result, 'starts' | 'memory' | 'road' | 'profiles'>

@@ -42,6 +42,7 @@ function resultWith(works: readonly WorkResult[]): Result {
     peers: [],
     remarks: ['mcp-hub: not to be had'],
     seconds: 1,
+    load: 0.2,
   }
 }
 
