@@ -1,6 +1,7 @@
 /** Profiles of the three main wirings, at work: where each microsecond of a call goes. */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { benchFile } from './children.ts'
 import { stdioUpstream, type GatewaySpec } from './gateways.ts'
 import { functionsOf, partsOf, readProfile, type Shares } from './profile-shares.ts'
 import { Workshop, type Subject, type WorkshopOptions } from './workshop.ts'
@@ -48,7 +49,9 @@ async function profiled(
   const directory = options.configs.directory()
   const nodeArgs = ['--cpu-prof', '--cpu-prof-interval', '500', '--cpu-prof-dir', directory]
   const began = performance.now()
-  const gateway = await new Workshop({ ...options, nodeArgs }).gateway(specOf(wiring, url))
+  // The sources themselves, as a bundle does not tell one folder from another.
+  const launcher = benchFile('../../scripts/dev.ts')
+  const gateway = await new Workshop({ ...options, launcher, nodeArgs }).gateway(specOf(wiring, url))
   options.pins.subject(gateway.pid)
   const ask = { era: 'legacy', method: 'tools/call', tool: `${gateway.prefix}small` } as const
   const from = (performance.now() - began + WARM_MS) / 1000
