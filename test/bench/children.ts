@@ -1,10 +1,11 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Cell, Measured, Order, Report } from './load/messages.ts'
+import type { Cell, Hold, Measured, Order, Report } from './load/messages.ts'
 
 const READY_MS = 20_000
 const STOP_MS = 12_000
 const CELL_GRACE_MS = 30_000
+const HOLD_MS = 60_000
 
 /** A file of the bench, as a path. */
 export function benchFile(path: string): string {
@@ -27,16 +28,29 @@ export class Children {
   }
 
   /** Runs Node with `args`; resolves when `find` recognises something in its output. */
-  async start(args: readonly string[], find: (output: string) => string | undefined): Promise<Started> {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  async start(
+    args: readonly string[],
+    find: (output: string) => string | undefined,
+    env: NodeJS.ProcessEnv = process.env,
+  ): Promise<Started> {
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env })
     this.#own(child)
     const found = await said(child, find)
     return { pid: child.pid ?? 0, found }
   }
 
+  /** Runs any program; returns its process id at once. */
+  run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): number {
+    const child = spawn(command, args, { stdio: 'ignore', env })
+    // Whoever waits for it to be ready hears of it soon enough.
+    child.once('error', () => undefined)
+    this.#own(child)
+    return child.pid ?? 0
+  }
+
   /** Starts the load client. */
-  load(): Load {
-    const child = fork(benchFile('load/main.ts'))
+  load(env: NodeJS.ProcessEnv = process.env): Load {
+    const child = fork(benchFile('load/main.ts'), { env })
     this.#own(child)
     return new Load(child)
   }
@@ -44,6 +58,12 @@ export class Children {
   #own(child: ChildProcess): void {
     this.#living.add(child)
     child.once('exit', () => this.#living.delete(child))
+  }
+
+  /** Ends one of them and waits for it. */
+  async end(pid: number): Promise<void> {
+    const child = [...this.#living].find(living => living.pid === pid)
+    if (child !== undefined) await stop(child)
   }
 
   /** Ends everything and waits for it. */
@@ -113,8 +133,19 @@ export class Load {
     return pid
   }
 
+  /** Ends one that was started; resolves when it has gone. */
+  async stop(name: string): Promise<void> {
+    await this.#order(id => ({ id, stop: name }), STOP_MS)
+  }
+
+  /** Opens sessions that say nothing more; they last as long as the load client. */
+  async hold(hold: Hold): Promise<void> {
+    await this.#order(id => ({ id, hold }), HOLD_MS)
+  }
+
   async measure(cell: Cell): Promise<Measured> {
-    const { measured } = await this.#order(id => ({ id, cell }), 4 * cell.warmMs + cell.ms + CELL_GRACE_MS)
+    const withinMs = 10 * cell.warmMs + cell.ms + CELL_GRACE_MS
+    const { measured } = await this.#order(id => ({ id, cell }), withinMs)
     if (measured === undefined) throw new Error('the load client measured nothing')
     return measured
   }

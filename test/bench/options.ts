@@ -2,8 +2,11 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { benchFile } from './children.ts'
-import type { Pace } from './measure.ts'
+import type { Pace, Wanted } from './measure.ts'
 import { WORKS, type Work } from './works.ts'
+
+/** What is measured beside works. */
+export type Other = 'start-up' | 'memory' | 'in-process' | 'profiles'
 
 export type Mode = 'quick' | 'normal' | 'full'
 
@@ -11,14 +14,29 @@ export type Mode = 'quick' | 'normal' | 'full'
 export interface Options {
   readonly mode: Mode
   readonly pace: Pace
-  readonly works: readonly { readonly work: Work; readonly flights: readonly number[] }[]
-  /** How often commands are started, and how long each round of the in-process figures lasts. */
+  readonly works: Wanted
+  /** How often commands are started, how long each round of the in-process figures lasts, and each profile. */
   readonly starts: number
   readonly roadMs: number
-  /** Whether start-up and in-process figures are wanted too. */
-  readonly hasOthers: boolean
-  /** Whether this is a run of everything on this build, and no quick look: its result is kept. */
+  readonly profileMs: number
+  /** How long a gateway is kept busy to see its memory. */
+  readonly busyMs: number
+  /** Until garbage is collected and pages are given back. */
+  readonly settleMs: number
+  /** How many stdio servers a cold start has. */
+  readonly cold: readonly number[]
+  /** What is wanted beside works. */
+  readonly others: ReadonlySet<Other>
+  /** Whether the other gateways are measured beside this one. */
+  readonly hasPeers: boolean
+  /** Whether the result is kept: that of a full run is, that of a part in the place of that part. */
   readonly isKept: boolean
+  readonly isPartial: boolean
+  /** Writes BENCHMARKS.md from what is kept; alone, nothing is measured. */
+  readonly isWritten: boolean
+  readonly isOnlyWritten: boolean
+  /** Milliseconds of a soak, which is all that is done then. */
+  readonly soakMs: number | undefined
   readonly isJson: boolean
   readonly isPinned: boolean
   readonly launcher: string
@@ -26,25 +44,41 @@ export interface Options {
   readonly nodeArgs: readonly string[]
 }
 
+const WARMTHS = {
+  quick: { warmMs: 20, firstWarmMs: 30, firstWarmCalls: 500, subjectWarmMs: 60, subjectWarmCalls: 5000 },
+  normal: { warmMs: 50, firstWarmMs: 50, firstWarmCalls: 1500, subjectWarmMs: 200, subjectWarmCalls: 15_000 },
+  full: { warmMs: 50, firstWarmMs: 50, firstWarmCalls: 2000, subjectWarmMs: 500, subjectWarmCalls: 25_000 },
+} as const
 const PACES: Readonly<Record<Mode, Pace>> = {
-  quick: { rounds: 3, ms: 100, warmMs: 20, firstWarmMs: 100, firstWarmCalls: 1500 },
-  normal: { rounds: 5, ms: 400, warmMs: 100, firstWarmMs: 1000, firstWarmCalls: 20_000 },
-  full: { rounds: 11, ms: 1500, warmMs: 200, firstWarmMs: 3000, firstWarmCalls: 50_000 },
+  quick: { rounds: 2, ms: 100, withinMs: 40_000, ...WARMTHS.quick },
+  normal: { rounds: 3, ms: 250, withinMs: 300_000, ...WARMTHS.normal },
+  full: { rounds: 5, ms: 300, withinMs: 660_000, ...WARMTHS.full },
 }
-const STARTS: Readonly<Record<Mode, number>> = { quick: 2, normal: 10, full: 30 }
-const ROAD_MS: Readonly<Record<Mode, number>> = { quick: 30, normal: 100, full: 300 }
+/** With the other gateways beside, rounds may take so much longer. */
+const PEERS_TIME = 1.5
+const STARTS: Readonly<Record<Mode, number>> = { quick: 1, normal: 5, full: 9 }
+const ROAD_MS: Readonly<Record<Mode, number>> = { quick: 20, normal: 60, full: 150 }
+const PROFILE_MS = 4000
+const SETTLE_MS: Readonly<Record<Mode, number>> = { quick: 500, normal: 2000, full: 3000 }
+/** How many stdio servers a cold start has. */
+const COLD: Readonly<Record<Mode, readonly number[]>> = { quick: [1], normal: [1, 20], full: [1, 5, 20] }
+const BUSY_MS: Readonly<Record<Mode, number>> = { quick: 300, normal: 1000, full: 4000 }
 
 const FLAGS = {
   quick: { type: 'boolean' },
   full: { type: 'boolean' },
+  peers: { type: 'boolean' },
+  write: { type: 'boolean' },
   json: { type: 'boolean' },
   save: { type: 'boolean' },
   'no-pin': { type: 'boolean' },
   only: { type: 'string' },
   flights: { type: 'string' },
   rounds: { type: 'string' },
+  within: { type: 'string' },
   gateway: { type: 'string' },
   profile: { type: 'string' },
+  soak: { type: 'string' },
 } as const
 
 type Flags = ReturnType<typeof parseArgs<{ options: typeof FLAGS }>>['values']
@@ -52,17 +86,27 @@ type Flags = ReturnType<typeof parseArgs<{ options: typeof FLAGS }>>['values']
 /** Reads the command line. */
 export function readOptions(args: readonly string[]): Options {
   const { values: flags } = parseArgs({ args: [...args], options: FLAGS })
-  const mode: Mode = flags.quick === true ? 'quick' : flags.full === true ? 'full' : 'normal'
-  const { only, flights, rounds, gateway, profile } = flags
-  const isPartial = [only, flights, rounds, gateway, profile].some(flag => flag !== undefined)
+  const mode = modeOf(flags)
+  const { only, flights, gateway, profile } = flags
+  const isPartial = [only, flights, gateway, profile].some(flag => flag !== undefined)
+  const isKept = flags.save === true || (!isPartial && mode === 'full')
   return {
     mode,
-    pace: rounds === undefined ? PACES[mode] : { ...PACES[mode], rounds: Number(rounds) },
+    pace: paceOf(mode, flags),
     works: chosenWorks(mode, flags),
     starts: STARTS[mode],
     roadMs: ROAD_MS[mode],
-    hasOthers: only === undefined,
-    isKept: !isPartial && (mode !== 'quick' || flags.save === true),
+    cold: COLD[mode],
+    profileMs: PROFILE_MS,
+    busyMs: BUSY_MS[mode],
+    settleMs: SETTLE_MS[mode],
+    others: chosenOthers(mode, only?.split(',')),
+    hasPeers: flags.peers === true,
+    isKept,
+    isPartial,
+    isWritten: isKept || flags.write === true,
+    isOnlyWritten: flags.write === true && args.length === 1,
+    soakMs: flags.soak === undefined ? undefined : millisOf('soak', flags.soak),
     isJson: flags.json === true,
     isPinned: flags['no-pin'] !== true,
     launcher: launcherOf(gateway),
@@ -70,16 +114,53 @@ export function readOptions(args: readonly string[]): Options {
   }
 }
 
-function chosenWorks(mode: Mode, { only, flights }: Flags): Options['works'] {
+function paceOf(mode: Mode, { rounds, within, peers = false }: Flags): Pace {
+  const pace = PACES[mode]
+  return {
+    ...pace,
+    rounds: rounds === undefined ? pace.rounds : Number(rounds),
+    withinMs: within === undefined ? pace.withinMs * (peers ? PEERS_TIME : 1) : millisOf('within', within),
+  }
+}
+
+function modeOf({ quick = false, full = false }: Flags): Mode {
+  if (quick) return 'quick'
+  return full ? 'full' : 'normal'
+}
+
+function chosenWorks(mode: Mode, { only, flights }: Flags): Wanted {
   const wanted = only?.split(',')
   const inFlight = flights?.split(',').map(Number)
   const chosen = WORKS.filter(({ key }) => wanted?.some(part => key.includes(part)) ?? true)
-  const flightsOf = ({ quick, concurrency }: Work): readonly number[] =>
-    inFlight ?? (mode === 'quick' ? quick : concurrency)
+  const flightsOf = (work: Work): readonly number[] =>
+    inFlight ?? (only === undefined ? usual(mode, work) : work.concurrency)
   return chosen.map(work => ({ work, flights: flightsOf(work) })).filter(row => row.flights.length > 0)
 }
 
-function launcherOf(given: string | undefined): string {
+function chosenOthers(mode: Mode, wanted: readonly string[] | undefined): ReadonlySet<Other> {
+  const all: readonly Other[] = [
+    'start-up',
+    'memory',
+    'in-process',
+    ...(mode === 'full' ? (['profiles'] as const) : []),
+  ]
+  return new Set(all.filter(other => wanted?.includes(other) ?? true))
+}
+
+function usual(mode: Mode, { quick = [], concurrency, isFullOnly = false }: Work): readonly number[] {
+  if (mode === 'quick') return quick
+  return isFullOnly && mode !== 'full' ? [] : concurrency
+}
+
+/** Such as `90s` or `10m`. */
+function millisOf(flag: string, text: string): number {
+  const [, number, unit] = /^(\d+)(s|m)$/.exec(text) ?? []
+  if (number === undefined) throw new Error(`--${flag} ${text}: say how long, such as 90s or 10m`)
+  return Number(number) * (unit === 'm' ? 60_000 : 1000)
+}
+
+/** The launcher that is meant, which must be built. */
+export function launcherOf(given: string | undefined): string {
   const launcher = resolve(given ?? benchFile('../../bin/run.js'))
   if (existsSync(resolve(launcher, '../../dist/src/index.js'))) return launcher
   throw new Error(`${launcher} is not built: run "npm run build"`)

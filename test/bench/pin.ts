@@ -5,6 +5,8 @@ import { availableParallelism } from 'node:os'
 /** Gives what is measured a core of its own, and everything else the other: `taskset`, on Linux. */
 export class Pins {
   readonly #isOn: boolean
+  /** Where each process stands, as moving it costs milliseconds. */
+  readonly #cores = new Map<number, number>()
 
   constructor(isWanted: boolean) {
     this.#isOn = isWanted && availableParallelism() > 1 && hasTaskset()
@@ -14,26 +16,44 @@ export class Pins {
     return this.#isOn
   }
 
-  /** Puts a subject on its core, and the servers it has started beside the client. */
-  subject(pid: number | undefined): void {
+  /** Puts a subject on its core, and the servers it has started beside the client; on one core all stand together. */
+  subject(pid: number | undefined, cores: 1 | 2 = 2): void {
     if (!this.#isOn || pid === undefined) return
-    put(pid, 1)
-    for (const child of childrenOf(pid)) put(child, 0)
+    this.#put(pid, cores === 1 ? 0 : 1)
+    for (const descendant of descendantsOf(pid)) this.#put(descendant, 0)
   }
 
   /** Puts a client or server on theirs. */
   other(pid: number | undefined): void {
-    if (this.#isOn && pid !== undefined) put(pid, 0)
+    if (this.#isOn && pid !== undefined) this.#put(pid, 0)
+  }
+
+  #put(pid: number, core: number): void {
+    if (this.#cores.get(pid) !== core) put(pid, core)
+    this.#cores.set(pid, core)
   }
 }
 
 function put(pid: number, core: number): void {
-  execFileSync('taskset', ['-a', '-c', '-p', String(core), String(pid)], { stdio: 'ignore' })
+  try {
+    execFileSync('taskset', ['-a', '-c', '-p', String(core), String(pid)], { stdio: 'ignore' })
+  } catch {
+    // It has just ended.
+  }
+}
+
+/** Some start their servers through a shell. */
+function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap(child => [child, ...descendantsOf(child)])
 }
 
 function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  return text === '' ? [] : text.split(' ').map(Number)
+  try {
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
+    return text === '' ? [] : text.split(' ').map(Number)
+  } catch {
+    return []
+  }
 }
 
 function hasTaskset(): boolean {

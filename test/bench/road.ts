@@ -7,7 +7,11 @@ import { newestReader } from '../../src/protocol/era/reader.ts'
 import { toModernResult } from '../../src/protocol/era/modern.ts'
 import { Payload } from '../../src/protocol/payload.ts'
 import { encodeAnswer } from '../../src/transport/client-answer.ts'
-import { configOf, type Plugins } from './gateways.ts'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Plugins } from './features.ts'
+import { configOf } from './gateways.ts'
 import { inMemory } from './memory-upstream.ts'
 import { Answers } from './peers/answers.ts'
 import { microsOf } from './stopwatch.ts'
@@ -20,13 +24,17 @@ export interface RoadResult {
   readonly micros: number
 }
 
+/** Where the audit is written. */
+const directory = mkdtempSync(join(tmpdir(), 'gateway-road-'))
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+
 type Task = readonly [key: string, title: string, work: () => unknown]
 
 /** Measures everything, `ms` for each round of each. */
 export async function measureRoad(ms: number): Promise<readonly RoadResult[]> {
   const tasks: Task[] = [
     ...(await exchanges('none', '0 plugins')),
-    ...(await exchanges('eight', '8 plugins')),
+    ...(await exchanges('all', 'all plugins')),
     ...messages(),
   ]
   const results: RoadResult[] = []
@@ -60,7 +68,7 @@ interface Road {
 
 async function roadWith(plugins: Plugins, tools: number): Promise<Road> {
   const upstreams = { up: { type: 'http', url: 'http://127.0.0.1:1/mcp', era: 'legacy' } } as const
-  const config = { ...configOf({ listener: 'http', upstreams, plugins }) }
+  const config = { ...configOf({ listener: 'http', upstreams, plugins }, directory) }
   const gateway = await createGateway(config, { plugins: [inMemory(tools)] })
   const gate: Gate = new RoadGate(gateway.generation.graph, { name: 'bench', version: '1' })
   const session = await open(gate)

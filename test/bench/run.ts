@@ -1,59 +1,97 @@
 /**
- * The cost of the road: `npm run bench`, `npm run bench -- --quick` (under a minute), `-- --full` (at leisure).
+ * The cost of the road: `npm run bench`, `npm run bench -- --quick` (under a minute), `-- --full` (a quarter of an hour).
  *
- * `--only small,list` measures the works whose key contains one of these, `--flights 1,16` with so many in flight,
- * `--rounds 3` so often; start-up and in-process figures are part of whole runs. `--json` prints the result instead
- * of tables. Whole runs are kept in results/latest.json, quick ones with `--save`. `--no-pin` leaves it to the system
- * which core runs what. `--gateway <launcher>` measures another build, `--profile <directory>` writes CPU profiles of
- * the gateways, for profile.ts.
+ * `--peers` measures other gateways beside this one. `--only small,list` measures the works whose key contains one of
+ * these, `--flights 1,16` with so many in flight, `--rounds 3` so often, `--within 4m` as often as time allows; start-up, memory, profiles and in-process figures
+ * are part of whole runs, and `--only memory,start-up,in-process,profiles` of others. `--json` prints the result instead
+ * of tables. Full runs are kept in results/latest.json; with `--save` others are too, a part in the place of that part, and BENCHMARKS.md and its plots are written from what is kept; `--write` alone does only that.
+ * `--soak 10m` keeps a gateway busy with everything and watches its memory. `--no-pin` leaves it to the system which core
+ * runs what. `--gateway <launcher>` measures another build, `--profile <directory>` writes CPU profiles of the gateways,
+ * for profile.ts.
  */
 import { fork } from 'node:child_process'
+import { loadavg } from 'node:os'
 import { benchFile, Children } from './children.ts'
 import { Configs } from './gateways.ts'
+import { measureMemory } from './memory.ts'
 import { measureWorks } from './measure.ts'
 import { readOptions, type Options } from './options.ts'
 import { Pins } from './pin.ts'
-import { machine, save, type Result } from './result.ts'
+import { print } from './print.ts'
+import { measureProfiles } from './profiles.ts'
+import { writeReport } from './report.ts'
+import { keep, machine, merged, type Result } from './result.ts'
+import { Rivals } from './rivals.ts'
 import type { RoadResult } from './road.ts'
+import { soak } from './soak.ts'
 import { measureStarts } from './start-up.ts'
 import { Lab } from './subjects.ts'
-import { roadTable, startTable, worksTable } from './table.ts'
+import { Workshop, type WorkshopOptions } from './workshop.ts'
 
 const options = readOptions(process.argv.slice(2))
-const result = await measureAll(options)
-say('')
-if (options.isJson) console.log(JSON.stringify(result, undefined, 2))
-else print(result)
-if (options.isKept) save(result)
+const remarks: string[] = []
+if (options.soakMs !== undefined) await withAll(options, all => soak(all, options.soakMs ?? 0))
+else if (!options.isOnlyWritten) {
+  const result = await withAll(options, all => measureAll(options, all))
+  say('')
+  if (options.isKept) keep('latest', options.isPartial ? merged(result) : result)
+  if (options.isJson) console.log(JSON.stringify(result, undefined, 2))
+  else print(result)
+  if (failuresOf(result) > 0) process.exitCode = 1
+}
+if (options.isWritten) console.log(await writeReport())
 
-async function measureAll({
-  mode,
-  pace,
-  works,
-  isPinned,
-  launcher,
-  nodeArgs,
-  ...more
-}: Options): Promise<Result> {
+/** Everything that a run starts, ended when it is done. */
+async function withAll<T>(
+  { isPinned, launcher, nodeArgs, hasPeers }: Options,
+  use: (all: WorkshopOptions) => Promise<T>,
+): Promise<T> {
   const children = new Children()
   const configs = new Configs()
-  const pins = new Pins(isPinned)
   try {
-    const load = children.load()
+    // A peer that runs below the load client keeps what it knows here.
+    const env = hasPeers ? { ...process.env, MCP_REMOTE_CONFIG_DIR: configs.directory() } : process.env
+    const load = children.load(env)
+    const pins = new Pins(isPinned)
     pins.other(load.pid)
-    const lab = new Lab({ children, load, configs, pins, launcher, nodeArgs })
-    const measured = await measureWorks(works, { lab, load, pins, pace, say })
-    if (!more.hasOthers)
-      return { ...machine(), mode, pinned: pins.isOn, works: measured, starts: [], road: [] }
-    say('start-up')
-    const starts = await measureStarts(launcher, configs, more.starts)
-    say('in process')
-    const road = await measureRoadApart(more.roadMs)
-    return { ...machine(), mode, pinned: pins.isOn, works: measured, starts, road }
+    return await use({ children, load, configs, pins, launcher, nodeArgs })
   } finally {
     await children.stop()
     configs.remove()
   }
+}
+
+async function measureAll(options: Options, all: WorkshopOptions): Promise<Result> {
+  const began = performance.now()
+  const [load = 0] = loadavg()
+  const { mode, works: wanted, pace } = options
+  const workshop = new Workshop(all)
+  const rivals = options.hasPeers ? await Rivals.installed(tell) : undefined
+  const lab = new Lab(workshop, rivals)
+  const works = await measureWorks(wanted, { ...all, lab, pace, say, warm: new WeakSet() })
+  const others = await measureOthers(options, all, workshop, rivals)
+  const seconds = Math.round((performance.now() - began) / 1000)
+  const peers = rivals?.versions ?? []
+  return { ...machine(), mode, pinned: all.pins.isOn, seconds, load, peers, remarks, works, ...others }
+}
+
+type Others = Pick<Result, 'starts' | 'memory' | 'road' | 'profiles'>
+
+async function measureOthers(
+  { others, starts: times, cold, roadMs, profileMs, busyMs, settleMs }: Options,
+  all: WorkshopOptions,
+  workshop: Workshop,
+  rivals: Rivals | undefined,
+): Promise<Others> {
+  const starts = others.has('start-up') ? await measureStarts({ ...all, cold, rivals }, times, say) : []
+  say('memory')
+  const memory = others.has('memory') ? await measureMemory({ ...all, workshop, settleMs }, busyMs) : []
+  say('in process')
+  const road = others.has('in-process') ? await measureRoadApart(roadMs) : []
+  say('profiles')
+  const url = await workshop.serverUrl()
+  const profiles = others.has('profiles') ? await measureProfiles(all, url, profileMs) : []
+  return { starts, memory, road, profiles }
 }
 
 /** In a process of its own, so that what ran before leaves no trace in the compiled code. */
@@ -68,25 +106,19 @@ function measureRoadApart(ms: number): Promise<readonly RoadResult[]> {
   })
 }
 
-function print({
-  cpu,
-  cores,
-  memory,
-  platform,
-  node,
-  version,
-  commit,
-  date,
-  mode,
-  pinned,
-  ...tables
-}: Result): void {
-  const how = `${mode}${pinned ? ', pinned' : ''}`
-  console.log(`${cpu} × ${cores}, ${memory} GB, ${platform}`)
-  console.log(`Node ${node}, tapgate ${version} (${commit}), ${date}, ${how}\n`)
-  if (tables.works.length > 0) console.log(`${worksTable(tables.works)}\n`)
-  if (tables.starts.length > 0) console.log(`${startTable(tables.starts)}\n`)
-  if (tables.road.length > 0) console.log(roadTable(tables.road))
+/** Of subjects that are ours; what other gateways cannot do is a remark. */
+function failuresOf({ works }: Result): number {
+  const failed = works.flatMap(({ key, subjects }) =>
+    subjects.flatMap(subject => ('failed' in subject ? [{ key, ...subject }] : [])),
+  )
+  const isOurs = (label: string): boolean => /^(direct|raw|nginx|gateway|all|\d+)|alone$/.test(label)
+  for (const { key, label, failed: why } of failed) console.error(`${key}: ${label} failed: ${why}`)
+  return failed.filter(({ label }) => isOurs(label)).length
+}
+
+function tell(text: string): void {
+  remarks.push(text)
+  console.error(text)
 }
 
 /** Progress, on one line of a terminal. */

@@ -1,10 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { request } from 'node:http'
+import type { ChildProcess } from 'node:child_process'
 import { benchFile } from './children.ts'
-import { stdioUpstream, type Configs } from './gateways.ts'
+import { stdioUpstream, stdioUpstreams, type Configs } from './gateways.ts'
+import { pause } from './load/calls.ts'
+import { rivalStarts } from './rivals/starts.ts'
+import type { Rivals } from './rivals.ts'
 import { median } from './statistics.ts'
-import { listeningIn } from './subjects.ts'
+import { ended, toEnd, toHttpList, toList } from './to-list.ts'
 
 /** How long one command takes from its start to its end, or to its first answer. */
 export interface StartResult {
@@ -14,58 +15,75 @@ export interface StartResult {
   readonly best: number
 }
 
-interface Start {
+/** Something that is started again and again. */
+export interface Start {
   readonly key: string
   readonly title: string
+  /** Slow ones are started a third as often. */
+  readonly isSlow?: boolean
+  /** The first start is for what it leaves to the others. */
+  readonly leaves?: boolean
   /** Resolves at the moment that counts; what it resolves with has still to be ended. */
   run(): Promise<ChildProcess>
 }
 
-const LIMIT_MS = 20_000
-const HELLO = {
-  protocolVersion: '2025-11-25',
-  capabilities: {},
-  clientInfo: { name: 'bench', version: '1.0.0' },
-}
-const META = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
+/** A gateway writes down what it knows a moment after it has learnt it. */
+const SAVED_MS = 1500
+
+interface Bench {
+  readonly launcher: string
+  readonly configs: Configs
+  /** How many stdio servers a cold start has: each of these. */
+  readonly cold: readonly number[]
+  readonly rivals: Rivals | undefined
 }
 
-/** Measures each start-up `times` times, in turns. */
+/** Measures each start-up `times` times, in turns; one that fails is said and left out. */
 export async function measureStarts(
-  launcher: string,
-  configs: Configs,
+  { launcher, configs, cold, rivals }: Bench,
   times: number,
+  say: (text: string) => void,
 ): Promise<readonly StartResult[]> {
-  const starts = startsOf(launcher, configs)
-  const took = new Map<string, number[]>(starts.map(({ key }) => [key, []]))
+  const starts = [
+    ...ownStarts(launcher, configs, cold),
+    ...(rivals === undefined ? [] : rivalStarts(rivals, configs)),
+  ]
+  const took = new Map<Start, number[]>(starts.map(start => [start, []]))
   // The first turn fills caches of the disk and of compiled code.
   for (let turn = 0; turn <= times; turn++) {
-    for (const { key, run } of starts) {
-      const from = performance.now()
-      const child = await run()
-      if (turn > 0) took.get(key)?.push(performance.now() - from)
-      await ended(child)
+    for (const [start, all] of [...took]) {
+      if (start.isSlow === true && turn > Math.ceil(times / 3)) continue
+      say(`start-up, turn ${turn} of ${times}: ${start.title}`)
+      try {
+        const ms = await timed(start, turn === 0)
+        if (turn > 0) all.push(ms)
+      } catch (error) {
+        // It is in none of the following turns.
+        took.delete(start)
+        console.error(`${start.title}: ${error instanceof Error ? error.message : String(error)}`)
+      }
     }
   }
-  return starts.map(({ key, title }) => {
-    const all = took.get(key) ?? []
-    return { key, title, median: median(all), best: Math.min(...all) }
-  })
+  return [...took].map(([{ key, title }, all]) => ({
+    key,
+    title,
+    median: median(all),
+    best: Math.min(...all),
+  }))
 }
 
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exit = once(child, 'exit')
-  child.kill()
-  await exit
+async function timed({ run, leaves }: Start, isFirst: boolean): Promise<number> {
+  const from = performance.now()
+  const child = await run()
+  const ms = performance.now() - from
+  if (isFirst && leaves === true) await pause(SAVED_MS)
+  await ended(child)
+  return ms
 }
 
-function startsOf(launcher: string, configs: Configs): readonly Start[] {
+function ownStarts(launcher: string, configs: Configs, cold: readonly number[]): readonly Start[] {
   const upstreams = { up: stdioUpstream() }
-  const onHttp = configs.write({ listener: 'http', upstreams, plugins: 'eight' })
-  const onStdio = configs.write({ listener: 'stdio', upstreams, plugins: 'eight' })
+  const onHttp = configs.write({ listener: 'http', upstreams, plugins: 'all' })
   const validate = [launcher, 'validate', '--config', onHttp]
   return [
     { key: 'node', title: 'node -e 0', run: () => toEnd(['-e', '0']) },
@@ -74,85 +92,36 @@ function startsOf(launcher: string, configs: Configs): readonly Start[] {
     {
       key: 'direct',
       title: 'a stdio server itself, to its list',
-      run: () => toList([benchFile('peers/server-stdio.ts')]),
+      run: () => toList([benchFile('peers/server-stdio.ts')], 'small'),
     },
+    ...cold.flatMap(count => coldStarts(count, launcher, configs)),
     {
-      key: 'serve-stdio',
-      title: 'gateway serve on stdio, to its list',
-      run: () => toList([launcher, 'serve', '--fresh', '--config', onStdio]),
-    },
-    {
-      key: 'serve-http',
-      title: 'gateway serve on HTTP, to its list',
-      run: () => toHttpList([launcher, 'serve', '--fresh', '--config', onHttp]),
+      key: 'http-saved-1',
+      title: 'gateway serve on HTTP, 1 stdio server, saved, to its list',
+      leaves: true,
+      run: () => toHttpList([launcher, 'serve', '--config', onHttp], 'up__small'),
     },
   ]
 }
 
-/** Runs to the end. */
-function toEnd(args: readonly string[]): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: LIMIT_MS })
-    let stderr = ''
-    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-    child.once('exit', code =>
-      code === 0
-        ? resolve(child)
-        : reject(new Error(`${args.join(' ')} ended with ${String(code)}:\n${stderr}`)),
-    )
-  })
-}
-
-/** Says hello and asks for the list at once, as a client does that starts a server. */
-function toList(args: readonly string[]): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'ignore'], timeout: LIMIT_MS })
-    child.once('exit', code => reject(new Error(`${args.join(' ')} ended with ${String(code)}`)))
-    let output = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-      if (!/"tools":\[\{/.test(output)) return
-      resolve(child)
-    })
-    const messages = [
-      { jsonrpc: '2.0', id: 1, method: 'initialize', params: HELLO },
-      { jsonrpc: '2.0', method: 'notifications/initialized' },
-      { jsonrpc: '2.0', id: 2, method: 'tools/list' },
-    ]
-    child.stdin.write(messages.map(message => `${JSON.stringify(message)}\n`).join(''))
-  })
-}
-
-function toHttpList(args: readonly string[]): Promise<ChildProcess> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: LIMIT_MS })
-    child.once('exit', code => reject(new Error(`${args.join(' ')} ended with ${String(code)}`)))
-    let stderr = ''
-    let isAsked = false
-    child.stderr.on('data', (chunk: Buffer) => {
-      stderr += chunk.toString()
-      const url = listeningIn(stderr)
-      if (url === undefined || isAsked) return
-      isAsked = true
-      listOf(url).then(() => resolve(child), reject)
-    })
-  })
-}
-
-function listOf(url: string): Promise<void> {
-  const headers = {
-    'content-type': 'application/json',
-    accept: 'application/json, text/event-stream',
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': 'tools/list',
-  }
-  return new Promise((resolve, reject) => {
-    const post = request(url, { method: 'POST', headers, agent: false }, reply => {
-      let text = ''
-      reply.on('data', (chunk: Buffer) => (text += chunk.toString()))
-      reply.on('end', () => (/"tools":\[\{/.test(text) ? resolve() : reject(new Error(text))))
-    })
-    post.on('error', reject)
-    post.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: META } }))
-  })
+function coldStarts(count: number, launcher: string, configs: Configs): readonly Start[] {
+  const config = configs.write({ listener: 'stdio', upstreams: stdioUpstreams(count), plugins: 'all' })
+  const args = [launcher, 'serve', '--config', config]
+  const last = `s${count - 1}__small`
+  const servers = `${count} stdio server${count === 1 ? '' : 's'}`
+  const title = `gateway serve on stdio, ${servers}`
+  return [
+    {
+      key: `cold-fresh-${count}`,
+      title: `${title}, nothing saved, to its list`,
+      isSlow: count > 5,
+      run: () => toList([...args, '--fresh'], last),
+    },
+    {
+      key: `cold-saved-${count}`,
+      title: `${title}, saved catalogue, to its list`,
+      leaves: true,
+      run: () => toList(args, last),
+    },
+  ]
 }

@@ -26,3 +26,18 @@ export function medians(rounds: readonly Measured[]): Measured {
     rss: of(({ rss }) => rss),
   }
 }
+
+/** The round with the least processor time: what others take from the machine makes it more, never less. */
+export function cheapest(rounds: readonly Measured[]): Measured {
+  const [first] = rounds.toSorted((a, b) => (a.cpu ?? 0) - (b.cpu ?? 0))
+  return first ?? medians(rounds)
+}
+
+/** How much y grows with each unit of x: the slope of the line with the least squares. */
+export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
+  const mean = (of: (point: readonly [number, number]) => number): number =>
+    points.reduce((sum, point) => sum + of(point), 0) / points.length
+  const [x, y] = [mean(([at]) => at), mean(([, value]) => value)]
+  const spread = points.reduce((sum, [at]) => sum + (at - x) ** 2, 0)
+  return points.reduce((sum, [at, value]) => sum + (at - x) * (value - y), 0) / spread
+}

@@ -1,5 +1,7 @@
 import type { Measured } from './load/messages.ts'
-import type { WorkResult } from './measure.ts'
+import type { SubjectResult, WorkResult } from './measure.ts'
+import type { MemoryResult } from './memory.ts'
+import type { ProfileResult } from './profiles.ts'
 import type { RoadResult } from './road.ts'
 import type { StartResult } from './start-up.ts'
 
@@ -18,14 +20,15 @@ function columns(head: readonly string[], rows: readonly (readonly string[])[], 
   return [line(head), widths.map(width => '─'.repeat(width)).join('  '), ...rows.map(line)].join('\n')
 }
 
-const HEAD = [
+/** CPU comes first: the machine's noise disturbs it least. */
+export const HEAD = [
   'work, in flight',
   'through',
+  'CPU µs',
   'req/s',
   'p50 ms',
   'p95 ms',
   'p99 ms',
-  'CPU µs',
   'RSS MB',
   'req/s ÷ direct',
   'CPU ÷ raw',
@@ -37,32 +40,46 @@ export function worksTable(results: readonly WorkResult[]): string {
 }
 
 function workRows({ title, concurrency, subjects }: WorkResult): string[][] {
-  const direct = subjects.find(({ label }) => label === 'direct')?.measured
-  const raw = subjects.find(({ label }) => label === 'raw')?.measured
-  return subjects.map(({ label, measured }, index) => [
+  return subjects.map((subject, index) => [
     index === 0 ? `${title}, ${concurrency}` : '',
+    ...subjectCells(subject, subjects),
+  ])
+}
+
+/** The columns of one subject, from its label on. */
+export function subjectCells(subject: SubjectResult, all: readonly SubjectResult[]): string[] {
+  if ('failed' in subject)
+    return [subject.label, `failed: ${subject.failed.slice(0, 60)}`, ...Array<string>(8).fill('')]
+  const [direct, raw] = ['direct', 'raw'].map(label => figuresOf(label, all))
+  const { label, measured } = subject
+  return [
     label,
     ...figures(measured),
     label === 'direct' ? '' : times(measured.rps, direct?.rps),
     label === 'direct' || label === 'raw' ? '' : times(measured.cpu, raw?.cpu),
-  ])
+  ]
+}
+
+function figuresOf(label: string, all: readonly SubjectResult[]): Measured | undefined {
+  const subject = all.find(other => other.label === label)
+  return subject !== undefined && 'measured' in subject ? subject.measured : undefined
 }
 
 function figures({ rps, p50, p95, p99, cpu, rss }: Measured): string[] {
-  return [whole(rps), short(p50), short(p95), short(p99), short(cpu), whole(rss)]
+  return [short(cpu), whole(rps), short(p50), short(p95), short(p99), whole(rss)]
 }
 
-function whole(value: number | undefined): string {
+export function whole(value: number | undefined): string {
   return value === undefined ? '–' : Math.round(value).toLocaleString('en')
 }
 
 /** Three digits are more than any of this is worth. */
-function short(value: number | undefined): string {
+export function short(value: number | undefined): string {
   if (value === undefined) return '–'
-  return value >= 100 ? whole(value) : value.toPrecision(3)
+  return Math.abs(value) >= 100 ? whole(value) : value.toPrecision(3)
 }
 
-function times(value: number | undefined, of: number | undefined): string {
+export function times(value: number | undefined, of: number | undefined): string {
   return value === undefined || of === undefined ? '–' : (value / of).toFixed(2)
 }
 
@@ -85,4 +102,29 @@ export function roadTable(results: readonly RoadResult[]): string {
     results.map(({ title, micros }) => [title, short(micros)]),
     1,
   )
+}
+
+/** What a gateway keeps in memory. */
+export function memoryTable(results: readonly MemoryResult[]): string {
+  return columns(
+    ['resident memory', ''],
+    results.map(({ title, unit, value }) => [title, `${short(value)} ${unit}`]),
+    1,
+  )
+}
+
+/** Where the time of one wiring goes. */
+export function sharesTable({ title, parts }: ProfileResult): string {
+  const rows = parts
+    .filter(({ share }) => share >= 0.01)
+    .map(({ name, share }) => [name, (share * 100).toFixed(1)])
+  return columns([`small call, ${title}, 16 in flight: time in`, '%'], rows, 1)
+}
+
+/** A table of Markdown; a bar in a cell is no border. */
+export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const border = head.map((_, column) => (column === 0 ? '---' : '--:'))
+  return [line(head), line(border), ...rows.map(line)].join('\n')
 }

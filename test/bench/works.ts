@@ -10,53 +10,127 @@ export interface Work {
   readonly ask: Ask
   readonly concurrency: readonly number[]
   /** Done in a quick run too, with these numbers in flight. */
-  readonly quick: readonly number[]
+  readonly quick?: readonly number[]
+  /** Only in a full run. */
+  readonly isFullOnly?: boolean
+  /** The other gateways do it too, with 16 in flight. */
+  readonly hasRivals?: boolean
+  /** One: client, subject and server share a core, so that nobody waits for another core to wake. */
+  readonly cores?: 1 | 2
+  /** The bridging yardsticks know one reply for each request. */
+  readonly lacksRaw?: boolean
+  /** So much is done for each call that a few of them warm everything up. */
+  readonly isHeavy?: boolean
+  /** On a pipe: requests that become due together go out in one write. */
+  readonly isBurst?: boolean
 }
 
-const FLIGHTS = [1, 16, 64]
+const FLIGHTS = [1, 16, 64, 256]
+const MEGA_BYTES = 1024 * 1024
 
-function call(era: Era, tool: string): Ask {
-  return { era, method: 'tools/call', tool }
+function call(tool: string, era: Era = 'legacy', more: Partial<Ask> = {}): Ask {
+  return { era, method: 'tools/call', tool, ...more }
 }
 
-function work(
-  key: string,
-  title: string,
-  wiring: Wiring,
-  ask: Ask,
-  concurrency: readonly number[],
-  quick: readonly number[],
-): Work {
-  return { key, title, wiring, ask, concurrency, quick }
+const SMALL = call('small')
+const MODERN = call('small', 'modern')
+const TEN = call('kb10')
+const MEGA = call('mb1')
+const UPLOAD = call('small', 'legacy', { bytes: MEGA_BYTES })
+const PROGRESS = call('progress', 'legacy', { wantsProgress: true })
+
+type Rest = Partial<Work> & { readonly at?: readonly number[] }
+
+function work(key: string, title: string, wiring: Wiring, ask: Ask, { at = [16], ...rest }: Rest = {}): Work {
+  return { key, title, wiring, ask, concurrency: at, ...rest }
 }
 
-const SMALL = call('legacy', 'small')
-const SMALL_MODERN = call('modern', 'small')
-const TEN = call('legacy', 'kb10')
-const MEGA = call('legacy', 'mb1')
-const LIST: Ask = { era: 'legacy', method: 'tools/list' }
+const SMALLS: readonly Work[] = [
+  work('small-http-http', 'small call, HTTP→HTTP', 'http-http', SMALL, {
+    at: FLIGHTS,
+    quick: [16, 64],
+    hasRivals: true,
+  }),
+  work('small-http-http-modern', 'small call, HTTP→HTTP, modern', 'http-http-modern', MODERN, {
+    at: FLIGHTS,
+    quick: [16],
+    hasRivals: true,
+  }),
+  work('small-modern-legacy', 'small call, HTTP→HTTP, modern→legacy', 'http-http', MODERN, { quick: [16] }),
+  work('small-legacy-modern', 'small call, HTTP→HTTP, legacy→modern', 'http-http-modern', SMALL, {
+    quick: [16],
+  }),
+  work('small-http-stdio', 'small call, HTTP→stdio', 'http-stdio', SMALL, {
+    at: FLIGHTS,
+    quick: [16],
+    hasRivals: true,
+  }),
+  work('small-stdio-stdio', 'small call, stdio→stdio', 'stdio-stdio', SMALL, {
+    at: FLIGHTS,
+    quick: [16],
+    hasRivals: true,
+  }),
+  work('burst-stdio-stdio', 'small call, stdio→stdio, in bursts', 'stdio-stdio-burst', SMALL, {
+    at: [16, 64],
+    isBurst: true,
+  }),
+  work('small-stdio-http', 'small call, stdio→HTTP', 'stdio-http', SMALL, {
+    at: FLIGHTS,
+    quick: [16],
+    hasRivals: true,
+  }),
+]
+
+const WIRINGS = [
+  ['http-http', 'HTTP→HTTP'],
+  ['http-stdio', 'HTTP→stdio'],
+  ['stdio-stdio', 'stdio→stdio'],
+  ['stdio-http', 'stdio→HTTP'],
+] as const
+
+/** One kind of work over all wirings; a quick run does the first. */
+function everywhere(key: string, title: string, ask: Ask, more: Rest): readonly Work[] {
+  return WIRINGS.map(([wiring, words], nth) =>
+    work(`${key}-${wiring}`, `${title}, ${words}`, wiring, ask, {
+      ...more,
+      ...(nth === 0 ? { quick: [16] } : {}),
+      // A gateway keeps no more than 1 MiB for a server that has yet to read it.
+      ...(ask.bytes === MEGA_BYTES && wiring.endsWith('-stdio') ? { at: [1] } : {}),
+      lacksRaw: ask.wantsProgress === true && (wiring === 'http-stdio' || wiring === 'stdio-http'),
+    }),
+  )
+}
+
+const ONE_CORE = WIRINGS.map(([wiring, words]) =>
+  work(`one-core-${wiring}`, `small call, ${words}, one core`, wiring, SMALL, { at: [1, 16], cores: 1 }),
+)
+
+/** How it grows: the subjects are gateways with so many of something. */
+const GROWTH: readonly Work[] = [
+  work('grow-tools', 'small call, tools listed', 'tools', SMALL, { isFullOnly: true }),
+  work('grow-upstreams', 'small call, upstreams', 'upstreams', SMALL, { isFullOnly: true }),
+  work('grow-sessions', 'small call, open sessions', 'sessions', SMALL, { isFullOnly: true }),
+  work('grow-plugins', 'small call, plugins with five taps', 'own plugins', SMALL, { isFullOnly: true }),
+]
 
 export const WORKS: readonly Work[] = [
-  work('small-http-http', 'small call, HTTP→HTTP', 'http-http', SMALL, FLIGHTS, FLIGHTS),
+  ...SMALLS,
+  ...ONE_CORE,
+  ...everywhere('10k', '10 KB reply', TEN, {}),
+  ...everywhere('1m', '1 MB reply', MEGA, { hasRivals: true, isHeavy: true }),
+  ...everywhere('upload', '1 MB request', UPLOAD, { hasRivals: true, isHeavy: true }),
+  ...everywhere('progress', '3 progress notes and a reply', PROGRESS, { hasRivals: true }),
   work(
-    'small-http-http-modern',
-    'small call, HTTP→HTTP, modern',
-    'http-http-modern',
-    SMALL_MODERN,
-    FLIGHTS,
-    [16],
+    'list-1000',
+    'tools/list of 1,000 tools (10 × 100)',
+    'lists',
+    { era: 'legacy', method: 'tools/list' },
+    {
+      quick: [16],
+      hasRivals: true,
+      isHeavy: true,
+    },
   ),
-  work('small-modern-legacy', 'small call, HTTP→HTTP, modern→legacy', 'http-http', SMALL_MODERN, [16], [16]),
-  work('small-legacy-modern', 'small call, HTTP→HTTP, legacy→modern', 'http-http-modern', SMALL, [16], [16]),
-  work('small-http-stdio', 'small call, HTTP→stdio', 'http-stdio', SMALL, FLIGHTS, [16]),
-  work('small-stdio-stdio', 'small call, stdio→stdio', 'stdio-stdio', SMALL, FLIGHTS, [1, 16]),
-  work('small-stdio-http', 'small call, stdio→HTTP', 'stdio-http', SMALL, FLIGHTS, [16]),
-  work('10k-http-http', '10 KB reply, HTTP→HTTP', 'http-http', TEN, [16], [16]),
-  work('10k-http-stdio', '10 KB reply, HTTP→stdio', 'http-stdio', TEN, [16], []),
-  work('10k-stdio-stdio', '10 KB reply, stdio→stdio', 'stdio-stdio', TEN, [16], []),
-  work('1m-http-http', '1 MB reply, HTTP→HTTP', 'http-http', MEGA, [16], [16]),
-  work('1m-http-stdio', '1 MB reply, HTTP→stdio', 'http-stdio', MEGA, [16], []),
-  work('1m-stdio-stdio', '1 MB reply, stdio→stdio', 'stdio-stdio', MEGA, [16], []),
-  work('1m-stdio-http', '1 MB reply, stdio→HTTP', 'stdio-http', MEGA, [16], []),
-  work('list-1000', 'tools/list of 1,000 tools (10 × 100)', 'lists', LIST, [16], [16]),
+  work('alone', 'small call, HTTP→HTTP, plugins', 'alone', SMALL),
+  ...GROWTH,
 ]

@@ -5,7 +5,7 @@ import { LAUNCHER, requireBuild, writeConfig } from '../peers/gateway.ts'
 import { prepareRealServers } from '../peers/real-servers.ts'
 import { benchFile, Children, type Load } from '../bench/children.ts'
 import type { Ask, Measured } from '../bench/load/messages.ts'
-import { listeningIn } from '../bench/subjects.ts'
+import { listeningIn } from '../bench/workshop.ts'
 import { interleave } from './interleavings.ts'
 import { echoes } from './real-server.ts'
 

@@ -7,17 +7,25 @@ const META = {
   'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
   'io.modelcontextprotocol/clientCapabilities': {},
 }
+const HEAD_BYTES = 160
+const MOST_WARM_TURNS = 10
 
 /** Ids have seven digits, so that all requests of a kind are equally long. */
 const FIRST_ID = 1_000_000
 const LAST_ID = 9_999_999
+const ANY_ID = FIRST_ID
+const ID = /"id":(\d{7})/
 let lastId = FIRST_ID
 
-/** The body of a request, in two halves with the id between them. */
-export function requestText({ era, method, tool }: Ask): readonly [string, string] {
-  const call = tool === undefined ? {} : { name: tool, arguments: { path: 'src/index.ts', query: 'hello' } }
-  const params = era === 'modern' ? { ...call, _meta: META } : call
-  return ['{"jsonrpc":"2.0","id":', `,"method":"${method}","params":${JSON.stringify(params)}}`]
+/** The body of a request, in parts with the id between them. */
+export function requestParts({ era, method, tool, bytes = 0, wantsProgress = false }: Ask): string[] {
+  const text = bytes === 0 ? {} : { text: 'An argument of some length. '.repeat(bytes / 28) }
+  const call =
+    tool === undefined ? {} : { name: tool, arguments: { path: 'src/index.ts', query: 'hello', ...text } }
+  const meta = { ...(era === 'modern' ? META : {}), ...(wantsProgress ? { progressToken: ANY_ID } : {}) }
+  const params = Object.keys(meta).length === 0 ? call : { ...call, _meta: meta }
+  const request = JSON.stringify({ jsonrpc: '2.0', id: ANY_ID, method, params })
+  return request.split(String(ANY_ID))
 }
 
 /** Requests under way, and how long those took that came back while it counted. */
@@ -44,18 +52,18 @@ export class Calls {
   /** The id of the next request; undefined when time is up. */
   next(): number | undefined {
     if (this.#isOver) return undefined
-    const id = lastId === LAST_ID ? (lastId = FIRST_ID) : ++lastId
+    const id = lastId === LAST_ID ? (lastId = FIRST_ID + 1) : ++lastId
     this.#started.set(id, performance.now())
     return id
   }
 
-  /** One reply is in. */
+  /** One reply is in; notifications pass by. */
   answered(message: Buffer): void {
-    const head = message.toString('latin1', 0, 120)
-    const at = head.indexOf('"id":')
-    const id = Number(head.slice(at + 5, at + 12))
+    const head = message.toString('latin1', 0, HEAD_BYTES)
+    if (head.includes('"method":"notifications/')) return
+    const id = Number((ID.exec(head) ?? ID.exec(message.toString('latin1', message.length - 40)))?.[1])
     const started = this.#started.get(id)
-    if (started === undefined || !head.includes('"result":'))
+    if (started === undefined || !head.includes('"result":') || head.includes('"isError":true'))
       return this.#onError(new Error(`not an answer of ours: ${head}`))
     this.#started.delete(id)
     this.#answers++
@@ -80,6 +88,8 @@ export class Calls {
     const from = performance.now()
     this.#isCounting = true
     await pause(ms)
+    // What takes longer than the window has a figure too: the first answer ends it.
+    for (let turn = 0; turn < 40 && this.#count === 0; turn++) await pause(50)
     this.#isCounting = false
     const elapsed = performance.now() - from
     const after = pid === undefined ? undefined : usageOf(pid)
@@ -89,7 +99,7 @@ export class Calls {
 
   async #warm(): Promise<void> {
     const { warmMs, warmCalls } = this.#cell
-    for (let turn = 0; turn < 4; turn++) {
+    for (let turn = 0; turn < MOST_WARM_TURNS; turn++) {
       await pause(warmMs)
       if (this.#answers >= warmCalls) return
     }
@@ -119,6 +129,6 @@ export class Calls {
   }
 }
 
-function pause(ms: number): Promise<void> {
+export function pause(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
 }

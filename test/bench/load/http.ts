@@ -1,30 +1,31 @@
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { HttpMessages } from '../peers/http-messages.ts'
-import { Calls, requestText } from './calls.ts'
-import type { Ask, Cell, Measured } from './messages.ts'
+import { Calls, requestParts } from './calls.ts'
+import type { Ask, Cell, Hold, Measured } from './messages.ts'
 
 const MODERN = '2026-07-28'
 const LEGACY = '2025-11-25'
+
+/** An endpoint, and what else its requests carry. */
+export interface Place {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+}
 
 /** The sessions of the legacy era, one for each server. */
 const sessions = new Map<string, string>()
 
 /** Keeps one connection busy for each request that may be under way. */
-export async function measureHttp(url: URL, cell: Cell): Promise<Measured> {
-  if (cell.ask.era === 'legacy') await openSession(url)
-  // The catalog is asked for first, as clients do.
-  await post(
-    url,
-    headers(url, { era: cell.ask.era, method: 'tools/list' }),
-    requestText({ era: cell.ask.era, method: 'tools/list' }).join('1'),
-  )
-  const sockets = await Promise.all(Array.from({ length: cell.concurrency }, () => open(url)))
+export async function measureHttp(place: Place, cell: Cell): Promise<Measured> {
+  await greet(place, cell.ask)
+  const sockets = await Promise.all(Array.from({ length: cell.concurrency }, () => openSocket(place.url)))
   try {
     return await new Promise<Measured>((resolve, reject) => {
       const calls = new Calls(cell, reject)
-      const texts = wireText(url, cell.ask)
-      for (const socket of sockets) keepBusy(socket, calls, texts, reject)
+      const parts = wireParts(place, cell.ask)
+      const wait = cell.pace === undefined ? 0 : (cell.concurrency * 1000) / cell.pace
+      for (const socket of sockets) keepBusy(socket, { calls, parts, wait, fail: reject })
       calls.measure().then(resolve, reject)
     })
   } finally {
@@ -32,38 +33,87 @@ export async function measureHttp(url: URL, cell: Cell): Promise<Measured> {
   }
 }
 
-function keepBusy(
-  socket: Socket,
-  calls: Calls,
-  [before, after]: readonly [string, string],
-  fail: (error: Error) => void,
-): void {
+/** A session where one is needed, and the catalog, which clients ask for first. */
+async function greet(place: Place, { era }: Ask): Promise<void> {
+  try {
+    await askForList(place, era)
+  } catch (error) {
+    // A server may have forgotten its session by now.
+    if (!sessions.delete(place.url.href)) throw error
+    await askForList(place, era)
+  }
+}
+
+async function askForList(place: Place, era: Ask['era']): Promise<void> {
+  if (era === 'legacy' && !sessions.has(place.url.href))
+    sessions.set(place.url.href, await openSession(place))
+  const ask: Ask = { era, method: 'tools/list' }
+  await post(place, headers(place, ask), requestParts(ask).join('1'))
+}
+
+interface Lane {
+  readonly calls: Calls
+  readonly parts: readonly string[]
+  /** Milliseconds from an answer to the next request. */
+  readonly wait: number
+  fail(error: Error): void
+}
+
+function keepBusy(socket: Socket, { calls, parts, wait, fail }: Lane): void {
   const send = (): void => {
     const id = calls.next()
-    if (id !== undefined) socket.write(before + String(id) + after, 'latin1')
+    if (id !== undefined) socket.write(parts.join(String(id)), 'latin1')
   }
   const replies = new HttpMessages((head, body) => {
     if (!head.startsWith('HTTP/1.1 200')) return fail(new Error(`${head}\n\n${body.toString()}`))
-    calls.answered(body)
-    send()
+    for (const message of messagesOf(head, body)) calls.answered(message)
+    if (wait === 0) send()
+    else setTimeout(send, wait)
   })
-  socket.on('data', (chunk: Buffer) => replies.push(chunk))
+  socket.on('data', (chunk: Buffer) => {
+    try {
+      replies.push(chunk)
+    } catch (error) {
+      fail(error as Error)
+    }
+  })
   socket.on('error', fail)
-  socket.on('end', () => fail(new Error('the connection was closed')))
+  socket.on('end', () => calls.isOver || fail(new Error('the connection was closed')))
   send()
 }
 
-/** Head and body of a request, with the id between its halves. */
-function wireText(url: URL, ask: Ask): readonly [string, string] {
-  const [before, after] = requestText(ask)
-  const length = before.length + after.length + 7
-  return [`${headText(url, headers(url, ask), length)}${before}`, after]
+const DATA = Buffer.from('data: ')
+
+/** The one message of a JSON reply, or those of a stream of events. */
+function messagesOf(head: string, body: Buffer): readonly Buffer[] {
+  if (!/\r\ncontent-type: *text\/event-stream/i.test(head)) return [body]
+  const messages: Buffer[] = []
+  for (let at = body.indexOf(DATA); at >= 0; at = body.indexOf(DATA, at)) {
+    const end = body.indexOf('\n', at)
+    const message = body.subarray(at + DATA.length, end)
+    // An event with an id alone has no data.
+    if (message.length > 2) messages.push(message)
+    at = end
+  }
+  return messages
 }
 
-function headers(url: URL, { era, method, tool }: Ask): Record<string, string> {
+/** Head and body of a request, with the id between its parts. */
+function wireParts(place: Place, ask: Ask): readonly string[] {
+  const [first = '', ...others] = requestParts(ask)
+  const length = first.length + others.reduce((sum, part) => sum + part.length + 7, 0)
+  return [`${headText(place.url, headers(place, ask), length)}${first}`, ...others]
+}
+
+function headers(place: Place, { era, method, tool }: Ask): Record<string, string> {
   if (era === 'legacy')
-    return { 'mcp-protocol-version': LEGACY, 'mcp-session-id': sessions.get(url.href) ?? '' }
+    return {
+      ...place.headers,
+      'mcp-protocol-version': LEGACY,
+      'mcp-session-id': sessions.get(place.url.href) ?? '',
+    }
   return {
+    ...place.headers,
     'mcp-protocol-version': MODERN,
     'mcp-method': method,
     ...(tool === undefined ? {} : { 'mcp-name': tool }),
@@ -79,32 +129,79 @@ function headText(url: URL, own: Readonly<Record<string, string>>, length: numbe
     'content-length': String(length),
   }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  return `POST ${url.pathname} HTTP/1.1\r\n${lines.join('')}\r\n`
+  return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-async function open(url: URL): Promise<Socket> {
+export async function openSocket(url: URL): Promise<Socket> {
   const socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true })
   await once(socket, 'connect')
   return socket
 }
 
-async function openSession(url: URL): Promise<void> {
-  if (sessions.has(url.href)) return
+async function openSession(place: Place): Promise<string> {
   const params = {
     protocolVersion: LEGACY,
     capabilities: {},
     clientInfo: { name: 'bench', version: '1.0.0' },
   }
-  const head = await post(url, {}, JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params }))
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params })
+  const head = await post(place, place.headers, body)
   const id = /\r\nmcp-session-id: *([^\r\n]+)/i.exec(head)?.[1]
   if (id === undefined) throw new Error(`no session was opened:\n${head}`)
-  sessions.set(url.href, id)
   const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-  await post(url, { 'mcp-session-id': id, 'mcp-protocol-version': LEGACY }, initialized)
+  await post(place, { ...place.headers, 'mcp-session-id': id, 'mcp-protocol-version': LEGACY }, initialized)
+  return id
 }
 
-async function post(url: URL, own: Readonly<Record<string, string>>, body: string): Promise<string> {
-  const socket = await open(url)
+/** Opens sessions that say nothing more, and keeps the GET stream of each where that is wanted. */
+export async function holdSessions({
+  url,
+  sessions: count,
+  hasStreams,
+  areEnded = false,
+}: Hold): Promise<void> {
+  const place = { url: new URL(url), headers: {} }
+  const AT_ONCE = 8
+  for (let opened = 0; opened < count; opened += AT_ONCE) {
+    const ids = await Promise.all(
+      Array.from({ length: Math.min(AT_ONCE, count - opened) }, () => openSession(place)),
+    )
+    if (hasStreams) await Promise.all(ids.map(id => openStream(place.url, id)))
+    if (areEnded) await Promise.all(ids.map(id => endSession(place.url, id)))
+  }
+}
+
+async function openStream(url: URL, session: string): Promise<void> {
+  const socket = await openSocket(url)
+  socket.write(bareText('GET', url, session))
+  await once(socket, 'data')
+  // Nobody reads what it says, and it must not fill up; its end is the gateway's.
+  socket.on('error', () => socket.destroy())
+  socket.resume()
+}
+
+async function endSession(url: URL, session: string): Promise<void> {
+  const socket = await openSocket(url)
+  socket.write(bareText('DELETE', url, session))
+  await once(socket, 'data')
+  socket.destroy()
+}
+
+/** A request without a body. */
+function bareText(method: 'GET' | 'DELETE', url: URL, session: string): string {
+  const lines = [
+    `${method} ${url.pathname} HTTP/1.1`,
+    `host: ${url.host}`,
+    'accept: text/event-stream',
+    `mcp-session-id: ${session}`,
+    `mcp-protocol-version: ${LEGACY}`,
+  ]
+  return `${lines.join('\r\n')}\r\n\r\n`
+}
+
+async function post(place: Place, own: Readonly<Record<string, string>>, body: string): Promise<string> {
+  const { url } = place
+  const socket = await openSocket(url)
   try {
     return await new Promise<string>((resolve, reject) => {
       const reply = new HttpMessages((head, text) => {
@@ -114,7 +211,7 @@ async function post(url: URL, own: Readonly<Record<string, string>>, body: strin
       socket.on('data', (chunk: Buffer) => reply.push(chunk))
       socket.on('error', reject)
       socket.on('close', () => reject(new Error('the connection was closed')))
-      socket.write(headText(url, own, body.length) + body)
+      socket.write(headText(url, own, Buffer.byteLength(body)) + body)
     })
   } finally {
     socket.destroy()

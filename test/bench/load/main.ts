@@ -1,5 +1,6 @@
 /** The load client: a process of its own, so that what it costs is nobody else's. */
-import { measureHttp } from './http.ts'
+import { holdSessions, measureHttp } from './http.ts'
+import { measureSse } from './sse.ts'
 import { StdioProcess } from './stdio.ts'
 import type { Cell, Measured, Order, Report } from './messages.ts'
 
@@ -17,29 +18,41 @@ process.on('exit', () => {
 
 async function obey(order: Order): Promise<void> {
   try {
-    say({
-      id: order.id,
-      ...('start' in order ? { pid: await start(order.start) } : { measured: await measure(order.cell) }),
-    })
+    say({ id: order.id, ...(await done(order)) })
   } catch (error) {
     say({ id: order.id, error: error instanceof Error ? error.message : String(error) })
   }
+}
+
+async function done(order: Order): Promise<Partial<Report>> {
+  if ('start' in order) return start(order.start)
+  if ('cell' in order) return { measured: await measure(order.cell) }
+  if ('hold' in order) await holdSessions(order.hold)
+  else await named(order.stop).stop()
+  return {}
 }
 
 function say(report: Report): void {
   process.send?.(report)
 }
 
-async function start({ name, args }: { name: string; args: readonly string[] }): Promise<number | undefined> {
+async function start({ name, args }: { name: string; args: readonly string[] }): Promise<Partial<Report>> {
   const started = new StdioProcess(args)
   processes.set(name, started)
   await started.initialize()
-  return started.pid
+  const { pid } = started
+  return pid === undefined ? {} : { pid }
 }
 
 function measure(cell: Cell): Promise<Measured> {
-  if ('url' in cell.target) return measureHttp(new URL(cell.target.url), cell)
-  const started = processes.get(cell.target.process)
-  if (started === undefined) throw new Error(`no process is named ${cell.target.process}`)
-  return started.measure(cell)
+  const { target } = cell
+  if ('url' in target) return measureHttp({ url: new URL(target.url), headers: target.headers ?? {} }, cell)
+  if ('sse' in target) return measureSse(new URL(target.sse), cell)
+  return named(target.process).measure(cell)
+}
+
+function named(name: string): StdioProcess {
+  const started = processes.get(name)
+  if (started === undefined) throw new Error(`no process is named ${name}`)
+  return started
 }

@@ -7,22 +7,36 @@ export interface Ask {
   readonly era: Era
   readonly method: 'tools/call' | 'tools/list'
   readonly tool?: string
+  /** Bytes of text in the arguments; none by default. */
+  readonly bytes?: number
+  /** Whether progress is asked for, with a token of its own for each request. */
+  readonly wantsProgress?: boolean
 }
 
-/** What is asked: a URL, or a process that the load client has started under this name. */
-export type Target = { readonly url: string } | { readonly process: string }
+/**
+ * What is asked: a URL of Streamable HTTP, one of HTTP+SSE (2024-11-05), or a process that the load client has started
+ * under this name.
+ */
+export type Target =
+  | { readonly url: string; readonly headers?: Readonly<Record<string, string>> }
+  | { readonly sse: string }
+  | { readonly process: string }
 
 /** One measurement. */
 export interface Cell {
   readonly target: Target
   readonly ask: Ask
   readonly concurrency: number
-  /** Not counted: processes get warm. At least this long, and up to four times that for so many calls. */
+  /** Not counted: processes get warm. At least this long, and up to ten times that for so many calls. */
   readonly warmMs: number
   readonly warmCalls: number
   readonly ms: number
   /** Whose processor time is measured. */
   readonly pid: number | undefined
+  /** On a pipe: requests that become due together go out in one write, not each in its own. */
+  readonly isBurst?: boolean
+  /** Calls per second at most, over all that are in flight; without it as many as go through. */
+  readonly pace?: number
 }
 
 export interface Measured {
@@ -37,8 +51,18 @@ export interface Measured {
   readonly rss: number | undefined
 }
 
+/** Sessions that are opened and kept, with their GET streams or without, or ended at once. */
+export interface Hold {
+  readonly url: string
+  readonly sessions: number
+  readonly hasStreams: boolean
+  readonly areEnded?: boolean
+}
+
 export type Order =
   | { readonly id: number; readonly start: { readonly name: string; readonly args: readonly string[] } }
+  | { readonly id: number; readonly stop: string }
+  | { readonly id: number; readonly hold: Hold }
   | { readonly id: number; readonly cell: Cell }
 
 export type Report = {

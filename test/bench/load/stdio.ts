@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import { Lines } from '../peers/lines.ts'
-import { Calls, requestText } from './calls.ts'
+import { Calls, requestParts } from './calls.ts'
 import type { Cell, Measured } from './messages.ts'
 
 /** A process that speaks MCP on its pipes, initialized and ready. */
@@ -51,6 +51,8 @@ export class StdioProcess {
     return new Promise((resolve, reject) => {
       this.#onExit = () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`))
       this.#onLine = line => {
+        // Some servers speak of changed lists at once.
+        if (line.includes('"method":"notifications/')) return
         if (line.includes('"error":')) reject(new Error(line.toString()))
         else resolve()
       }
@@ -58,15 +60,21 @@ export class StdioProcess {
     })
   }
 
-  /** Keeps as many requests under way as the cell says; those of one chunk of replies go out in one write. */
+  /**
+   * Keeps as many requests under way as the cell says. Each goes out in a write of its own, as clients do it; in bursts
+   * all that become due with one chunk of replies go out together.
+   */
   measure(cell: Cell): Promise<Measured> {
-    const [before, after] = requestText(cell.ask)
+    const parts = requestParts(cell.ask)
     return new Promise((resolve, reject) => {
       const calls = new Calls(cell, reject)
       let pending = ''
       const queue = (): void => {
         const id = calls.next()
-        if (id !== undefined) pending += `${before}${id}${after}\n`
+        if (id === undefined) return
+        const line = `${parts.join(String(id))}\n`
+        if (cell.isBurst === true) pending += line
+        else this.#input.write(line, 'latin1')
       }
       const flush = (): void => {
         if (pending !== '') this.#input.write(pending, 'latin1')
@@ -74,7 +82,7 @@ export class StdioProcess {
       }
       this.#onLine = line => {
         calls.answered(line)
-        queue()
+        if (!line.toString('latin1', 0, 60).includes('"method":"notifications/')) queue()
       }
       this.#onChunkEnd = flush
       this.#onExit = () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`))

@@ -1,14 +1,24 @@
 /** What a bench server can be asked: hand-written and pre-serialised, so that it costs next to nothing. */
 
 /** Sizes of the text that a tool returns. */
-export const TOOL_BYTES: Readonly<Record<string, number>> = { small: 20, kb10: 10 * 1024, mb1: 1024 * 1024 }
+export const TOOL_BYTES: Readonly<Record<string, number>> = {
+  small: 20,
+  kb10: 10 * 1024,
+  mb1: 1024 * 1024,
+  progress: 21,
+}
+
+/** How often a call speaks of its progress, where it was given a token for that. */
+const STEPS = 3
+/** Requests above this are not parsed: three short members are found in them. */
+const LARGE_BYTES = 64 * 1024
 
 type Era = 'legacy' | 'modern'
 
 interface Params {
   readonly name?: string
   readonly protocolVersion?: string
-  readonly _meta?: Readonly<Record<string, unknown>>
+  readonly _meta?: Readonly<Record<string, unknown>> & { readonly progressToken?: number | string }
 }
 
 interface Request {
@@ -40,11 +50,19 @@ export class Answers {
 
   /** The message that answers `bytes`; undefined for what needs no answer. */
   answer(bytes: Buffer | string): string | undefined {
-    const request = JSON.parse(bytes.toString()) as Request
-    if (request.id === undefined || request.method === undefined) return undefined
+    return this.answers(bytes).at(-1)
+  }
+
+  /** The messages that answer `bytes`: the last is the reply, before it comes what it says of its progress. */
+  answers(bytes: Buffer | string): readonly string[] {
+    const request = (bytes.length > LARGE_BYTES ? glimpse(bytes) : undefined) ?? parse(bytes)
+    if (request.id === undefined || request.method === undefined) return []
     const head = `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)}`
     const result = this.#result(request)
-    return result === undefined ? head + UNKNOWN_METHOD : `${head},"result":${result}}`
+    if (result === undefined) return [head + UNKNOWN_METHOD]
+    const reply = `${head},"result":${result}}`
+    const token = request.params?._meta?.progressToken
+    return token === undefined ? [reply] : [...progress(token), reply]
   }
 
   #result({ method, params = {} }: Request): string | undefined {
@@ -54,6 +72,27 @@ export class Answers {
     if (method === 'initialize') return initialized(params.protocolVersion)
     return method === 'server/discover' ? DISCOVERED : undefined
   }
+}
+
+function parse(bytes: Buffer | string): Request {
+  return JSON.parse(bytes.toString()) as Request
+}
+
+/** What counts of a large legacy call, wherever its sender has put it; undefined when something is not found. */
+function glimpse(bytes: Buffer | string): Request | undefined {
+  const text = bytes.toString('latin1')
+  const ends = text.slice(0, 500) + text.slice(-500)
+  const id = /"id":(\d+|"[^"]*")/.exec(ends)?.[1]
+  const name = /"name":"(\w+)"/.exec(ends)?.[1]
+  if (id === undefined || name === undefined || ends.includes(VERSION)) return undefined
+  return { id: JSON.parse(id) as number | string, method: 'tools/call', params: { name } }
+}
+
+function progress(token: number | string): string[] {
+  return Array.from({ length: STEPS }, (_, step) => {
+    const params = { progressToken: token, progress: step + 1, total: STEPS }
+    return JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params })
+  })
 }
 
 function eraOf({ _meta }: Params): Era {
@@ -88,7 +127,10 @@ function toolList(count: number, group: string): object[] {
   const tools = Array.from({ length: count }, (_, index) =>
     tool(`${group}tool_${String(index).padStart(3, '0')}`),
   )
-  return [...Object.keys(TOOL_BYTES).map(tool), ...tools].slice(0, Math.max(count, 3))
+  return [...Object.keys(TOOL_BYTES).map(tool), ...tools].slice(
+    0,
+    Math.max(count, Object.keys(TOOL_BYTES).length),
+  )
 }
 
 function tool(name: string): object {

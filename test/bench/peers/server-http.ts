@@ -4,6 +4,8 @@ import { Answers } from './answers.ts'
 import { HttpMessages } from './http-messages.ts'
 
 const NOTHING = 'HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n'
+const EVENTS = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+const LAST_CHUNK = '0\r\n\r\n'
 const NOT_ALLOWED = 'HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n'
 
 const offers = new Map<string, Answers>()
@@ -11,7 +13,7 @@ const offers = new Map<string, Answers>()
 function offerOf(path: string): Answers {
   let offer = offers.get(path)
   if (offer === undefined) {
-    const [, , tools = '3', group = ''] = path.split('/')
+    const [, , tools = '4', group = ''] = path.split('/')
     offer = new Answers(Number(tools), group)
     offers.set(path, offer)
   }
@@ -21,11 +23,19 @@ function offerOf(path: string): Answers {
 function respond(head: string, body: Buffer): string {
   const [method, path = ''] = head.slice(0, head.indexOf(' HTTP/')).split(' ')
   if (method !== 'POST') return NOT_ALLOWED
-  const answer = offerOf(path).answer(body)
+  const answers = offerOf(path).answers(body)
+  const [answer] = answers
   if (answer === undefined) return NOTHING
-  const session = body.includes('"initialize"') ? 'mcp-session-id: bench\r\n' : ''
+  if (answers.length > 1) return EVENTS + answers.map(eventChunk).join('') + LAST_CHUNK
+  const isHello = body.length < 2000 && body.includes('"initialize"')
+  const session = isHello ? 'mcp-session-id: bench\r\n' : ''
   // Everything in the answers is ASCII.
   return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n${session}content-length: ${answer.length}\r\n\r\n${answer}`
+}
+
+function eventChunk(message: string): string {
+  const event = `event: message\ndata: ${message}\n\n`
+  return `${event.length.toString(16)}\r\n${event}\r\n`
 }
 
 const server = createServer({ noDelay: true }, socket => {

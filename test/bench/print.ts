@@ -1,0 +1,33 @@
+import type { Result } from './result.ts'
+import { memoryTable, roadTable, sharesTable, startTable, worksTable } from './table.ts'
+
+/** Prints a whole result as tables. */
+export function print(result: Result): void {
+  console.log(machineLines(result).join('\n'))
+  for (const remark of result.remarks) console.log(remark)
+  const { works, starts, memory, road, profiles } = result
+  const tables = [
+    works.length > 0 ? worksTable(works) : '',
+    starts.length > 0 ? startTable(starts) : '',
+    memory.length > 0 ? memoryTable(memory) : '',
+    road.length > 0 ? roadTable(road) : '',
+    ...profiles.map(sharesTable),
+  ]
+  for (const table of tables.filter(table => table !== '')) console.log(`\n${table}`)
+}
+
+/** What it was measured on, with and when. */
+export function machineLines(result: Result): readonly string[] {
+  const { cpu, cores, gigabytes, platform, node, version, commit, date, mode, pinned, seconds } = result
+  const beside = [...(result.nginx === undefined ? [] : [`nginx ${result.nginx}`]), ...result.peers]
+  return [
+    `${cpu} × ${cores}, ${gigabytes} GB, ${platform}`,
+    `Node ${node}, tapgate ${version} (${commit}), ${date}, ${mode} run of ${seconds} s${pinned ? ', pinned' : ''}`,
+    ...(result.load > result.cores / 2
+      ? [
+          `others were at work (load ${result.load.toFixed(1)} when it began): ratios of CPU are too high, latency and throughput say little`,
+        ]
+      : []),
+    ...(beside.length === 0 ? [] : [`beside ${beside.join(', ')}`]),
+  ]
+}

@@ -1,0 +1,66 @@
+/** How long the other gateways take to their list. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { stdioUpstreams, type Configs } from '../gateways.ts'
+import { freePort, listening, until } from '../ports.ts'
+import { benchFile } from '../children.ts'
+import { hubArgs, hubConfig, hubEnv, isHubReady, sdkArgs, type Rivals } from '../rivals.ts'
+import type { Start } from '../start-up.ts'
+import { toList } from '../to-list.ts'
+
+const READY_MS = 30_000
+const COUNTS = [1, 20]
+
+/** All of one server, and of twenty where they can have as many. */
+export function rivalStarts(rivals: Rivals, configs: Configs): readonly Start[] {
+  const hub = rivals.fileOf('mcp-hub')
+  const proxy = rivals.fileOf('mcp-proxy')
+  return [
+    ...COUNTS.flatMap(count => sdkStarts(count)),
+    ...(hub === undefined ? [] : COUNTS.map(count => hubStart(hub, count, configs))),
+    ...(proxy === undefined ? [] : [proxyStart(proxy)]),
+  ]
+}
+
+function sdkStarts(count: number): readonly Start[] {
+  return (['SDK v1 gateway', 'SDK v2 gateway'] as const).map(sdk => ({
+    key: `rival ${sdk} ${count}`,
+    title: `${sdk} on stdio, ${words(count)}, to its list`,
+    isSlow: true,
+    run: () => toList(sdkArgs(sdk, 'stdio', stdioUpstreams(count)), `s${count - 1}__small`),
+  }))
+}
+
+function hubStart(file: string, count: number, configs: Configs): Start {
+  const config = configs.writeJson(hubConfig(stdioUpstreams(count)))
+  const env = hubEnv(configs.directory())
+  const run = async (): Promise<ChildProcess> => {
+    const port = await freePort()
+    const child = spawn(process.execPath, hubArgs(file, port, config), { stdio: 'ignore', env })
+    await until(() => isHubReady(port), READY_MS, 'mcp-hub is not ready')
+    return child
+  }
+  return { key: `rival mcp-hub ${count}`, title: `mcp-hub, ${words(count)}, to ready`, isSlow: true, run }
+}
+
+function proxyStart(file: string): Start {
+  const run = async (): Promise<ChildProcess> => {
+    const port = await freePort()
+    const args = [
+      '--host',
+      '127.0.0.1',
+      '--port',
+      String(port),
+      '--',
+      process.execPath,
+      benchFile('peers/server-stdio.ts'),
+    ]
+    const child = spawn(process.execPath, [file, ...args], { stdio: 'ignore' })
+    await listening(port, READY_MS)
+    return child
+  }
+  return { key: 'rival mcp-proxy 1', title: 'mcp-proxy, 1 stdio server, to listening', isSlow: true, run }
+}
+
+function words(count: number): string {
+  return `${count} stdio server${count === 1 ? '' : 's'}`
+}
