@@ -52,7 +52,7 @@ export class StdioWire implements Wire {
     if (this.#process?.send(encodeRequest(pending.id, pending.method, params)) !== false) return
     throw gatewayError('GW_UPSTREAM_DOWN', {
       upstream: this.#upstream,
-      why: 'it does not read what it is sent: over 1 MiB waits on its stdin',
+      why: 'it does not read what it is sent: over 8 MiB waits on its stdin',
     })
   }
 

@@ -40,7 +40,7 @@ const POLL_MS = 20
 /** When it is noted what a process has started so far: a launcher has launched by then. */
 const RECORD_MS = 1000
 /** Characters that may wait for the process to read them. */
-const MAX_WAITING = 1024 * 1024
+const MAX_WAITING = 8 * 1024 * 1024
 /** The same for what nobody can be told was lost: replies, and notifications. */
 const MAX_REPLIES_WAITING = 16 * 1024 * 1024
 

@@ -134,7 +134,7 @@ describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
   it('that does not read is not buffered for without end', async t => {
     const { upstream } = await bench(t, stdioSpec([script('deaf-server.mjs')]))
     await upstream.start()
-    const big = 'x'.repeat(300_000)
+    const big = 'x'.repeat(1_500_000)
 
     let refused = 0
     const calls = Array.from({ length: 12 }, () => upstream.dispatch(toolCall('echo', { big })))
@@ -145,7 +145,7 @@ describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
 
     const settled = await Promise.allSettled(calls)
     const reasons = settled.map(call => String(call.status === 'rejected' && call.reason))
-    assert.ok(reasons.filter(reason => reason.includes('over 1 MiB waits')).length >= 6, reasons.join('\n'))
+    assert.ok(reasons.filter(reason => reason.includes('over 8 MiB waits')).length >= 6, reasons.join('\n'))
     assert.ok(!reasons.includes('false'))
   })
 })
