@@ -1,4 +1,5 @@
 import { AGENT_ERRORS } from './error-table-agents.ts'
+import { WORKER_ERRORS } from './error-table-workers.ts'
 import { RPC } from './protocol/rpc-error.ts'
 
 /** One error: what it says, what to do, and what it is elsewhere. */
@@ -142,6 +143,7 @@ export const ERRORS = {
     exit: 4,
   },
   ...AGENT_ERRORS,
+  ...WORKER_ERRORS,
   GW_UPSTREAM_START: {
     text: 'upstream "{upstream}" did not start: {why}',
     hint: 'Run its command or open its URL by hand; its stderr is in the log.',

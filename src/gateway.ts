@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { LoadedConfig } from './config/index.ts'
 import { RoadGate } from './core/gate.ts'
 import { liveOf } from './core/kept-upstream.ts'
-import type { Listener } from './core/ports.ts'
+import type { Listener, Log } from './core/ports.ts'
 import { Parking } from './core/parking.ts'
 import { TaskStore } from './core/tasks/task-store.ts'
 import { gatewayError, GatewayError } from './errors.ts'
@@ -20,6 +20,7 @@ import type {
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
 import { Generations, loadedFrom, startAll, type Life } from './generations.ts'
 import { handleOf, inspect } from './inspect.ts'
+import type { Inside } from './inside.ts'
 import { Listeners } from './listeners.ts'
 import { LogFeed } from './log-feed.ts'
 import { SlotTable } from './plugin-host/slots.ts'
@@ -50,43 +51,72 @@ const KEEP_ALIVE_MS = 30_000
  * ```
  * @throws GatewayError GW_CONFIG_INVALID, GW_PLUGIN_LOAD, GW_PLUGIN_OPTIONS, GW_PLUGIN_SETUP
  */
-export async function createGateway(
+export function createGateway(
   source: LoadedConfig | JsonObject,
   options: GatewayOptions = {},
+): Promise<Gateway> {
+  return makeGateway(source, options, {})
+}
+
+/** The same, for a process that may be one of several of the gateway. */
+export async function makeGateway(
+  source: LoadedConfig | JsonObject,
+  options: GatewayOptions,
+  inside: Inside,
 ): Promise<Gateway> {
   const directory = resolve(options.directory ?? '.')
   const loaded = await loadedFrom(source, directory)
   const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
   const events = new Events(log)
-  const live: { generations?: Generations } = {}
-  const room = BoundedRoom.of(loaded.config)
-  const { environment = {}, plugins = [] } = options
-  const clock = systemClock
-  const programs = new OwnPrograms({ log, clock, room, environment, ...loaded })
-  const memories = await openMemories(loaded, options, { log, clock })
-  const around: Surroundings = {
-    ...{ log, clock, environment, plugins, memories },
-    slots: new SlotTable(),
-    seal: await openSeal(memories, options, log),
-    parking: new Parking(),
-    tasks: new TaskStore(),
-    room,
-    programs,
-    upstreamSays: (name, notification, upstream, isMeant) =>
-      live.generations?.says(name, notification, upstream, isMeant),
-    upstreamChanged: (name, state, upstream) => {
-      if (live.generations?.changed(name, state, upstream) !== true) return
-      const { problem } = upstream ?? {}
-      events.emit('state', { upstream: name, state, ...(problem === undefined ? {} : { problem }) })
-    },
-  }
+  const live: Live = { events }
+  const around = await surround(loaded, { ...options, log }, inside, live)
   const first = await buildGeneration(loaded, around)
   const gate = new RoadGate(first.graph, ownPackage())
-  const listeners = new Listeners({ gate, log, clock: around.clock })
+  const door = inside.atTheDoor?.(gate) ?? gate
+  const listeners = new Listeners({ gate: door, log, clock: around.clock, neighbours: inside.neighbours })
   const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
   const generations = new Generations(first, { around, directory, gate, listeners, life })
   live.generations = generations
+  const { programs } = around
   return new Gateway({ around, programs, gate, listeners, life, generations, events, load: options.load })
+}
+
+/** What exists once the first generation is built. */
+interface Live {
+  readonly events: Events
+  generations?: Generations
+}
+
+async function surround(
+  loaded: LoadedConfig,
+  options: GatewayOptions & { readonly log: Log },
+  inside: Inside,
+  live: Live,
+): Promise<Surroundings & { readonly programs: OwnPrograms }> {
+  const { log, environment = {} } = options
+  const room = BoundedRoom.of(loaded.config)
+  const programs = new OwnPrograms({ log, clock: systemClock, room, environment, ...loaded })
+  const memories = await openMemories(loaded, options, { log, clock: systemClock })
+  return {
+    ...{ log, clock: systemClock, memories, room, programs, environment },
+    slots: new SlotTable(),
+    seal: inside.seal ?? (await openSeal(memories, options, log)),
+    parking: new Parking(),
+    tasks: new TaskStore(),
+    plugins: options.plugins ?? [],
+    builtins: inside.builtins,
+    upstream: inside.upstream,
+    keeper: inside.keeper,
+    upstreamSays: (name, notification, upstream, isMeant) => {
+      live.generations?.says(name, notification, upstream, isMeant)
+      inside.said?.(name, notification, upstream, isMeant)
+    },
+    upstreamChanged: (name, state, upstream) => {
+      if (live.generations?.changed(name, state, upstream) !== true) return
+      const { problem } = upstream ?? {}
+      live.events.emit('state', { upstream: name, state, ...(problem === undefined ? {} : { problem }) })
+    },
+  }
 }
 
 interface GatewayParts {

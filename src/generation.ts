@@ -4,6 +4,7 @@ import { hider, type LoadedConfig } from './config/index.ts'
 import { Graph } from './core/graph.ts'
 import type {
   Clock,
+  Keeper,
   Log,
   Notification,
   ProcessRoom,
@@ -43,6 +44,12 @@ export interface Surroundings {
   readonly memories?: Memories | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
+  /** Those of ours that may be installed; default all. */
+  readonly builtins?: readonly Plugin<never>[] | undefined
+  /** Who keeps what must hold for several processes. */
+  readonly keeper?: ((plugin: string) => Keeper | undefined) | undefined
+  /** Makes upstreams ahead of plugins, where another process owns them. */
+  readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
   /** What an upstream says or becomes goes to the generations that it is a part of; it is known once it is made. */
   upstreamSays(
     name: string,
@@ -71,14 +78,15 @@ export async function buildGeneration(
   const { config, directory, secrets } = written
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
   const plugins = ordered([
-    ...chooseBuiltins(builtins, config),
+    ...chooseBuiltins(around.builtins ?? builtins, config),
     ...(await loadConfigured(config, directory)),
     ...given,
   ])
   const { log, clock, slots, programs } = around
   const hide = hider(secrets)
   const state = around.memories?.directory
-  const hooks = await install(plugins, { config, directory, log, clock, slots, programs, state, hide })
+  const api = { config, directory, log, clock, slots, programs, state, hide, keeper: around.keeper }
+  const hooks = await install(plugins, api)
   const loaded = { ...written, config: configured(config, hooks, directory) }
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
@@ -188,7 +196,10 @@ function createUpstream(
     stateChanged: state => around.upstreamChanged(name, state, made),
   }
   try {
-    made = hooks.runner('createUpstream', spec.type)?.(spec, context) ?? undefined
+    made =
+      around.upstream?.(spec, context) ??
+      hooks.runner('createUpstream', spec.type)?.(spec, context) ??
+      undefined
     if (made !== undefined) return made
   } catch (cause) {
     throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: reasonOf(cause), cause })

@@ -1,5 +1,5 @@
 import { gatewayError, reasonOf } from './errors.ts'
-import type { Clock, Config, Gate, Listener, ListenerConfig, Log } from './core/ports.ts'
+import type { Clock, Config, Gate, Listener, ListenerConfig, Log, Neighbours } from './core/ports.ts'
 import type { Hooks } from './hooks/hooks.ts'
 import type { LoadedConfig } from './config/index.ts'
 
@@ -32,13 +32,20 @@ export interface ListenerChange {
   undo(): Promise<void>
 }
 
+interface ListenersContext {
+  readonly gate: Gate
+  readonly log: Log
+  readonly clock: Clock
+  readonly neighbours?: Neighbours | undefined
+}
+
 /** The open listeners. They outlive generations: one that stays at its address keeps its sessions. */
 export class Listeners {
   #open: ReadonlyMap<string, Open> = new Map()
   #plan: Plan | undefined
-  readonly #context: { readonly gate: Gate; readonly log: Log; readonly clock: Clock }
+  readonly #context: ListenersContext
 
-  constructor(context: { gate: Gate; log: Log; clock: Clock }) {
+  constructor(context: ListenersContext) {
     this.#context = context
   }
 
@@ -131,6 +138,7 @@ export class Listeners {
       clock: this.#context.clock,
       gate: this.#context.gate,
       authenticates: asksWho(hooks, name),
+      neighbours: this.#context.neighbours,
     })
     if (listener !== undefined && listener !== null) return listener
     throw gatewayError('GW_LISTEN', {

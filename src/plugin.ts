@@ -15,7 +15,7 @@
  * export default plugin
  * ```
  */
-import type { Answer, Clock, Exchange, HttpSide, Log, Programs, Session } from './core/ports.ts'
+import type { Answer, Clock, Exchange, HttpSide, Keeper, Log, Programs, Session } from './core/ports.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
@@ -47,6 +47,8 @@ export interface PluginApi<Options = unknown> {
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
   readonly state: string | undefined
+  /** Absent where the gateway is one process, and for plugins that are not built in: each process has its own of those. */
+  readonly keeper?: Keeper | undefined
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>

@@ -7,10 +7,14 @@ const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Con
 
 /** What is another in the next generation. */
 export function changesBetween(before: Generation, next: Generation): ConfigChanges {
-  const [old, now] = [before.graph.config, next.graph.config]
+  return changesOf(before.graph.config, next.graph.config)
+}
+
+/** What is another in the next configuration. */
+export function changesOf(old: Config, now: Config): ConfigChanges {
   const keys = new Set([...Object.keys(old), ...Object.keys(now)] as (keyof Config)[])
   return {
-    upstreams: differences(nodes(before), nodes(next)),
+    upstreams: differences(enabled(old), enabled(now)),
     listeners: differences(entries(old.listeners), entries(now.listeners)),
     settings: [...keys].filter(key => !NAMED.includes(key) && !isDeepStrictEqual(old[key], now[key])),
   }
@@ -31,6 +35,6 @@ function entries(values: Readonly<Record<string, unknown>>): ReadonlyMap<string,
   return new Map(Object.entries(values))
 }
 
-function nodes({ graph }: Generation): ReadonlyMap<string, unknown> {
-  return new Map([...graph.upstreams].map(([name, { upstream }]) => [name, upstream.spec]))
+function enabled({ upstreams }: Config): ReadonlyMap<string, unknown> {
+  return new Map(Object.entries(upstreams).filter(([, spec]) => spec.enabled))
 }

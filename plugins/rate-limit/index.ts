@@ -1,7 +1,5 @@
 import { isAbsolute, join } from 'node:path'
 import {
-  gatewayError,
-  refuse,
   type Answer,
   type Call,
   type Config,
@@ -12,7 +10,9 @@ import {
   type Slot,
 } from '../../src/plugin.ts'
 import type { Quotas } from './quota.ts'
-import { countsOf, Rule, type Counts, type Full, type Subject } from './rule.ts'
+import { admitKept, answersFor, leaveKept, type Held } from './kept.ts'
+import { enter, leave, placesOf, refusal, take, type Taken } from './places.ts'
+import { countsOf, Rule, type Counts, type Subject } from './rule.ts'
 
 type RateLimitConfig = NonNullable<Config['rateLimit']>
 
@@ -29,12 +29,6 @@ const CALLS: ReadonlySet<string> = new Set([
 /** Stays open for hours and does nothing meanwhile. */
 const LISTEN = 'subscriptions/listen'
 
-/** A rule that a request is on, and under which key. */
-interface Taken {
-  readonly rule: Rule
-  readonly key: string
-}
-
 /** Bounds how much one caller may use, by minute, by day and at a time. */
 export const rateLimit: Plugin<RateLimitConfig> = {
   name: 'rate-limit',
@@ -42,51 +36,103 @@ export const rateLimit: Plugin<RateLimitConfig> = {
   async setup(api) {
     const { hooks, slot } = api
     const rules = await rulesOf(api)
+    const count = countingOf(api, rules)
+    if (count === undefined) return
     const early = rules.filter(rule => !rule.isLate)
     const late = rules.filter(rule => rule.isLate)
 
     if (early.length > 0) {
       const entered = slot.exchange((): Taken[] => [])
+      const lets = (exchange: Exchange, taken: Taken[] | Answer): Answer | undefined => {
+        if (!Array.isArray(taken)) return taken
+        if (exchange.method === LISTEN) count.leave(taken)
+        else entered.set(exchange, taken)
+        return undefined
+      }
       hooks.request.tap({ stage: 'limit' }, exchange => {
         if (FREE.has(exchange.method)) return undefined
-        const taken = admit(early, subjectOf(exchange, '', ''))
-        if (!Array.isArray(taken)) return taken
-        if (exchange.method !== LISTEN) entered.set(exchange, enter(taken))
-        return undefined
+        const taken = count.admit(early, subjectOf(exchange, '', ''))
+        return taken instanceof Promise ? taken.then(known => lets(exchange, known)) : lets(exchange, taken)
       })
-      if (early.some(rule => rule.hasInFlight)) hooks.settled.tap(exchange => leave(entered.get(exchange)))
+      if (early.some(rule => rule.hasInFlight))
+        hooks.settled.tap(exchange => count.leave(entered.get(exchange)))
     }
 
     if (late.length > 0) {
       // A client that is asked something makes the same call several times.
-      const isCounted = slot.exchange(() => false)
+      const limiting: Limiting = { count, isCounted: slot.exchange(() => false) }
       hooks.dispatch.tap((next, { name }) => {
         const own = late.filter(rule => rule.concerns(name))
-        return own.length === 0 ? undefined : call => limited(own, call, next, isCounted)
+        return own.length === 0 ? undefined : call => limited(own, call, next, limiting)
       })
     }
   },
 }
 
-function limited(
-  rules: readonly Rule[],
-  call: Call,
-  next: Dispatch,
-  isCounted: Slot<Exchange, boolean>,
-): Promise<Answer> {
-  if (!CALLS.has(call.method) || isCounted.get(call.exchange)) return next(call)
-  const taken = admit(rules, subjectOf(call.exchange, call.upstream, toolOf(call)))
-  if (!Array.isArray(taken)) return Promise.resolve(taken)
-  isCounted.set(call.exchange, true)
-  const entered = enter(taken)
-  return entered.length === 0 ? next(call) : leaving(entered, next(call))
+/** Who counts: this process, or the one that counts for all. What is taken is to be given back. */
+interface Counting {
+  admit(rules: readonly Rule[], subject: Subject): Taken[] | Answer | Promise<Taken[] | Answer>
+  leave(taken: readonly Taken[]): void
 }
 
-async function leaving(entered: readonly Taken[], answer: Promise<Answer>): Promise<Answer> {
+const HERE: Counting = {
+  admit: (rules, subject) => {
+    const places = placesOf(rules, subject)
+    const full = take(places)
+    return full === undefined ? enter(places) : refusal(full)
+  },
+  leave,
+}
+
+/** Undefined where this process counts for others, and has no requests of its own. */
+function countingOf(
+  { keeper, slot }: PluginApi<RateLimitConfig>,
+  rules: readonly Rule[],
+): Counting | undefined {
+  if (keeper === undefined) return HERE
+  if (keeper.role === 'asks')
+    return {
+      admit: (asked, subject) => admitKept(keeper, asked, subject),
+      leave: taken => leaveKept(keeper, taken),
+    }
+  keeper.serve(
+    answersFor(
+      rules,
+      slot.gateway((): Held => new Map()),
+    ),
+  )
+  return undefined
+}
+
+interface Limiting {
+  readonly count: Counting
+  readonly isCounted: Slot<Exchange, boolean>
+}
+
+function limited(rules: readonly Rule[], call: Call, next: Dispatch, limiting: Limiting): Promise<Answer> {
+  const { count, isCounted } = limiting
+  if (!CALLS.has(call.method) || isCounted.get(call.exchange)) return next(call)
+  const taken = count.admit(rules, subjectOf(call.exchange, call.upstream, toolOf(call)))
+  if (taken instanceof Promise) return taken.then(known => goOn(known, call, next, limiting))
+  return goOn(taken, call, next, limiting)
+}
+
+function goOn(
+  taken: Taken[] | Answer,
+  call: Call,
+  next: Dispatch,
+  { count, isCounted }: Limiting,
+): Promise<Answer> {
+  if (!Array.isArray(taken)) return Promise.resolve(taken)
+  isCounted.set(call.exchange, true)
+  return taken.length === 0 ? next(call) : leaving(taken, count, next(call))
+}
+
+async function leaving(taken: readonly Taken[], count: Counting, answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer
   } finally {
-    leave(entered)
+    count.leave(taken)
   }
 }
 
@@ -120,38 +166,4 @@ function subjectOf({ principal, session }: Exchange, upstream: string, tool: str
 function toolOf({ method, exchange }: Call): string {
   const name = method === 'tools/call' ? exchange.params?.name : undefined
   return typeof name === 'string' ? name : ''
-}
-
-/** Counts a request on every rule that is about it, or on none when one of them is full. */
-function admit(rules: readonly Rule[], subject: Subject): Taken[] | Answer {
-  const taken: Taken[] = []
-  for (const rule of rules) {
-    const key = rule.isOfTools && subject.tool === '' ? undefined : rule.keyOf(subject)
-    if (key === undefined) continue
-    const full = rule.full(key)
-    if (full !== undefined) return refusal(rule, full)
-    taken.push({ rule, key })
-  }
-  for (const { rule, key } of taken) {
-    const full = rule.take(key)
-    if (full !== undefined) return refusal(rule, full)
-  }
-  return taken
-}
-
-function enter(taken: readonly Taken[]): Taken[] {
-  const entered = taken.filter(({ rule }) => rule.hasInFlight)
-  for (const { rule, key } of entered) rule.enter(key)
-  return entered
-}
-
-function leave(entered: readonly Taken[]): void {
-  for (const { rule, key } of entered) rule.leave(key)
-}
-
-function refusal({ name }: Rule, { allowed, retryAfterMs }: Full): Answer {
-  const error = gatewayError('GW_RATE_LIMITED', { rule: name, allowed })
-  const { rpc = 0, http = 429 } = error.entry
-  const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
-  return refuse(rpc, error.message, { code: error.code, retryAfterMs }, { status: http, headers })
 }

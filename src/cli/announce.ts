@@ -1,11 +1,11 @@
 import type { LoadedConfig } from '../config/index.ts'
 import type { Log } from '../core/ports.ts'
-import type { Gateway } from '../gateway.ts'
+import type { RunningGateway } from './running-gateway.ts'
 import { summaryFields, summaryLines } from './summary.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A function that says where clients connect, of each address once. */
-export function listenerAnnouncer(gateway: Gateway, log: Log): () => void {
+export function listenerAnnouncer(gateway: RunningGateway, log: Log): () => void {
   const said = new WeakMap<object, string | undefined>()
   return () => {
     for (const listener of gateway.listeners) {
@@ -18,7 +18,7 @@ export function listenerAnnouncer(gateway: Gateway, log: Log): () => void {
 
 /** Says what is served once every upstream is ready or has failed: to people at length, to a log on one line. */
 export async function announceWhenSettled(
-  gateway: Gateway,
+  gateway: RunningGateway,
   { config }: LoadedConfig,
   log: Log,
   { err }: Terminal,

@@ -4,12 +4,12 @@ import type { LoadedConfig } from '../config/index.ts'
 import type { Control } from '../control/server.ts'
 import type { Log } from '../core/ports.ts'
 import { GatewayError, reasonOf } from '../errors.ts'
-import type { Gateway } from '../gateway.ts'
+import type { RunningGateway } from './running-gateway.ts'
 import { ownPackage } from '../util/version.ts'
 import type { Terminal } from './terminal.ts'
 
 interface ControlOptions {
-  readonly gateway: Gateway
+  readonly gateway: RunningGateway
   readonly env: string | undefined
   readonly terminal: Terminal
   readonly log: Log
@@ -74,8 +74,9 @@ async function openFor(
     pid: host.pid,
     ...(file === undefined ? {} : { config: file }),
   }
-  const control = (...request: Parameters<Gateway['control']>): ReturnType<Gateway['control']> =>
-    gateway.control(...request)
+  const control = (
+    ...request: Parameters<RunningGateway['control']>
+  ): ReturnType<RunningGateway['control']> => gateway.control(...request)
   const opened = await openControl(path, { about, log, control }, config.control.socket === undefined)
   log.debug('the control socket is open', { socket: path })
   return opened

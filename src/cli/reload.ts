@@ -1,7 +1,7 @@
 import type { LoadedConfig, Problem } from '../config/index.ts'
 import { formatProblem } from '../config/problem.ts'
 import type { Log } from '../core/ports.ts'
-import type { Gateway } from '../gateway.ts'
+import type { RunningGateway } from './running-gateway.ts'
 
 interface ReloadOptions {
   readonly log: Log
@@ -11,7 +11,7 @@ interface ReloadOptions {
 }
 
 /** Logs each reload, whoever asked for it, and why a configuration was refused. */
-export function logReloads(gateway: Gateway, { log, cwd, loaded }: ReloadOptions): void {
+export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: ReloadOptions): void {
   gateway.on('reloaded', ({ source, changes: { upstreams, listeners, settings } }) => {
     log.info('configuration reloaded', {
       file: source.file,

@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import type { Log } from '../core/ports.ts'
 import { reasonOf } from '../errors.ts'
-import type { Gateway } from '../gateway.ts'
+import type { RunningGateway } from './running-gateway.ts'
 import { stayAlive } from './stay-alive.ts'
 
 /** Clients that start a gateway ask it at once. */
@@ -23,7 +23,7 @@ interface RunOptions {
 
 /** Runs a gateway until a signal, an accident or its stdio client ends it; returns the exit code. */
 export async function runGateway(
-  gateway: Gateway,
+  gateway: RunningGateway,
   { host, log, started, settled, stopped, hangUp }: RunOptions,
 ): Promise<number> {
   const signalled = stopSignal(host, log)

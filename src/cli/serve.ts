@@ -2,17 +2,20 @@ import { flushCompileCache } from 'node:module'
 import type { LoadedConfig } from '../config/index.ts'
 import { formatProblem } from '../config/problem.ts'
 import { gatewayError } from '../errors.ts'
+import type { GatewayOptions } from '../gateway-api.ts'
 import { announceWhenSettled, listenerAnnouncer } from './announce.ts'
 import { serveControl } from './control.ts'
 import { serveLog } from './logs.ts'
 import { guardStdout } from './guard-stdout.ts'
 import { logReloads } from './reload.ts'
 import { runGateway } from './run-gateway.ts'
+import type { RunningGateway } from './running-gateway.ts'
 import { stateDirectory } from './state-directory.ts'
 import { loadSource } from './source.ts'
 import type { SourceFlags } from './source.ts'
 import type { Terminal } from './terminal.ts'
 import { watchFiles } from './watch-files.ts'
+import { workerCount } from './worker-count.ts'
 
 /** The name of the listener that --stdio adds. */
 const PIPE = 'stdio'
@@ -21,6 +24,7 @@ interface ServeFlags extends SourceFlags {
   readonly stdio: boolean
   readonly watch: boolean
   readonly fresh: boolean
+  readonly workers?: string | undefined
   /** What the client on stdio sees. */
   readonly profile?: string | undefined
 }
@@ -37,16 +41,17 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   const source = await load()
   follow(source)
   if (Object.keys(source.config.listeners).length === 0) throw gatewayError('GW_NO_LISTENER')
-  const { createGateway } = await import('../gateway.ts')
   const { environment, cwd } = terminal
-  const state = stateDirectory(source, terminal)
-  const gateway = await createGateway(source, { log, environment, load, state, fresh: flags.fresh })
+  const options = { log, environment, load, state: stateDirectory(source, terminal), fresh: flags.fresh }
+  const gateway = await gatewayFor(source, workerCount(flags.workers), host, options)
   // Why one was refused is logged by who listens.
   const reload = (): void => void gateway.reload().catch(() => undefined)
   const files = watchFiles(reload)
   const sayListeners = listenerAnnouncer(gateway, log)
   const control = serveControl({ gateway, env: flags.env ?? environment['GATEWAY_ENV'], terminal, log, host })
+  let running = source
   const inForce = (current: LoadedConfig): void => {
+    running = current
     follow(current)
     if (flags.watch) files.over(current.files)
     for (const warning of current.warnings) log.warn(formatProblem(warning, cwd))
@@ -60,12 +65,25 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   const settled = (): void => {
     // Now, so that what is kept is what a start needs, and is kept however this process ends.
     flushCompileCache()
-    control.follow(gateway.generation.loaded)
+    control.follow(running)
     void announceWhenSettled(gateway, source, log, terminal)
   }
   const started = (): void => inForce(source)
   const stopped = (): Promise<void> => control.close()
   return runGateway(gateway, { host, log, started, settled, stopped, hangUp: reload })
+}
+
+/** One process, or several that look like one. */
+async function gatewayFor(
+  source: LoadedConfig,
+  count: number,
+  host: NodeJS.Process,
+  options: GatewayOptions & { readonly load: () => Promise<LoadedConfig> },
+): Promise<RunningGateway> {
+  if (count === 1) return (await import('../gateway.ts')).createGateway(source, options)
+  if (host.platform === 'win32') throw gatewayError('GW_USAGE', { what: '--workers is not for Windows' })
+  const program = { file: String(host.argv[1]), args: ['serve', '--as-worker'] }
+  return (await import('../workers/workers.ts')).createWorkers(source, { ...options, count, program })
 }
 
 // Set like any other values, so that they are checked like any others.

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Gate, Principal } from './ports.ts'
 
@@ -58,4 +59,18 @@ export interface HttpSide {
   readonly status: number
   /** Such as `retry-after`; lower case names. */
   readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Answers one HTTP request of a listener. */
+export type HttpServe = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Processes that accept on the same addresses. What one of them keeps has an id that says so, and is asked of that one. */
+export interface Neighbours {
+  /** What the ids of all that this process keeps begin with. */
+  readonly idPrefix: string
+  /**
+   * Answers, for one listener, what arrived elsewhere and belongs here. Returns the way to hand on what arrived here: it
+   * says whether it has, or the request is for this process.
+   */
+  join(listener: string, serve: HttpServe): (request: IncomingMessage, response: ServerResponse) => boolean
 }

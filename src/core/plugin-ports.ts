@@ -1,4 +1,5 @@
 import type { CeilingsConfig, SandboxConfig } from '../config/config.gen.ts'
+import type { JsonObject } from '../protocol/jsonrpc.ts'
 import type { UpstreamLogs } from './ports.ts'
 
 /** A program that a plugin wants to run: lines in, lines out. */
@@ -67,3 +68,19 @@ export interface Figure {
     readonly value: number
   }[]
 }
+
+/** What a built-in plugin of one process asks that of another, in words of its own. */
+export interface KeeperAnswers {
+  /** `from` is the process that asks, the same object each time. */
+  answer(question: JsonObject, from: object): JsonObject
+  /** That process has ended: what it held is free. */
+  gone(from: object): void
+}
+
+/**
+ * Where a gateway is several processes: one of them keeps what must hold for all, and is asked by the others. Both have
+ * the plugin; one that has told how it answers before is asked no more.
+ */
+export type Keeper =
+  | { readonly role: 'keeps'; serve(answers: KeeperAnswers): void }
+  | { readonly role: 'asks'; ask(question: JsonObject): Promise<JsonObject> }

@@ -6,7 +6,7 @@ import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { UpstreamMemory } from './upstream-memory.ts'
 import type { Figure } from './plugin-ports.ts'
-import type { Credentials, HttpReply, HttpRequest, HttpSide, Refusal } from './http-ports.ts'
+import type { Credentials, HttpReply, HttpRequest, HttpSide, Neighbours, Refusal } from './http-ports.ts'
 
 /** What came of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
 export type Answer =
@@ -367,6 +367,8 @@ export interface ListenerContext {
   readonly gate: Gate
   /** Whether a plugin finds out who its clients are. */
   readonly authenticates: boolean
+  /** The other processes that listen here; absent where there are none. */
+  readonly neighbours?: Neighbours | undefined
 }
 
 /** Structured log to stderr; the protocol owns stdout. */

@@ -1,6 +1,6 @@
 import { GatewayError, gatewayError, reasonOf } from '../errors.ts'
 import { Hooks } from '../hooks/hooks.ts'
-import type { Clock, Config, Log, Programs } from '../core/ports.ts'
+import type { Clock, Config, Keeper, Log, Programs } from '../core/ports.ts'
 import { checkOptions } from './options.ts'
 import type { Chosen } from './resolve.ts'
 import type { SlotTable } from './slots.ts'
@@ -13,6 +13,8 @@ export interface InstallContext {
   readonly directory: string
   readonly programs: Programs
   readonly state: string | undefined
+  /** Who keeps what must hold for several processes. */
+  readonly keeper?: ((plugin: string) => Keeper | undefined) | undefined
   hide(text: string): string
 }
 
@@ -29,7 +31,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
 async function setUp(
   one: Chosen,
   hooks: Hooks,
-  { config, log, clock, slots, directory, programs, state, hide }: InstallContext,
+  { config, log, clock, slots, directory, programs, state, hide, keeper }: InstallContext,
 ): Promise<void> {
   const { plugin } = one
   const options = await checkOptions(one)
@@ -44,6 +46,7 @@ async function setUp(
       programs,
       state,
       hide,
+      keeper: one.from === 'built-in' ? keeper?.(plugin.name) : undefined,
       slot: slots.of(plugin.name),
     })
   } catch (cause) {

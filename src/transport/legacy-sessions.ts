@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock, Gate, Log, Principal } from '../core/ports.ts'
+import type { Clock, Gate, Log, Neighbours, Principal } from '../core/ports.ts'
 import { principalKey } from '../plugin.ts'
 import type { Callers } from './callers.ts'
 import { ClientAsks } from './client-asks.ts'
@@ -10,6 +10,8 @@ import { LegacySession } from './http/legacy-session.ts'
 const MAX_SWEEP_MS = 30_000
 
 export interface LegacySessionsOptions {
+  /** The other processes that have sessions: ids say whose they are. */
+  readonly neighbours?: Neighbours | undefined
   readonly gate: Gate
   readonly clock: Clock
   readonly log: Log
@@ -34,6 +36,11 @@ export class LegacySessions {
     this.#drops = new Drops(options.log)
   }
 
+  /** What the ids of all that is kept here begin with. */
+  get idPrefix(): string {
+    return this.#options.neighbours?.idPrefix ?? ''
+  }
+
   get size(): number {
     return this.#byId.size
   }
@@ -47,7 +54,7 @@ export class LegacySessions {
     this.#options.callers.count(principal, 1)
     const { clock } = this.#options
     return new LegacySession({
-      id: randomBytes(24).toString('base64url'),
+      id: `${this.idPrefix}${randomBytes(24).toString('base64url')}`,
       principal,
       now: clock.now(),
       asks: new ClientAsks(clock, this.#drops),

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Config, Listener, ListenerConfig, ListenerContext } from '../core/ports.ts'
+import type {
+  Config,
+  HttpServe,
+  Listener,
+  ListenerConfig,
+  ListenerContext,
+  Neighbours,
+} from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
 import type { Plugin } from '../plugin.ts'
 import { Callers } from './callers.ts'
@@ -50,21 +57,22 @@ class HttpListener implements Listener {
   readonly #server: Server
   /** Every connection, and the response that is being written on it. */
   readonly #connections = new Map<Socket, ServerResponse | undefined>()
+  /** Responses to what arrived at other processes. */
+  readonly #handed = new Set<ServerResponse>()
   readonly #authenticates: boolean
+  #noneHanded: () => void = () => undefined
   #url: string | undefined
   #stopped: Promise<void> | undefined
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
-    const { name, gate, log, clock, authenticates } = context
+    const { name, gate, log, clock, authenticates, neighbours } = context
     const settings = httpSettings(name, spec, config, authenticates)
     this.#authenticates = authenticates
     const callers = new Callers(settings.maxSessionsEach)
     const pipes = new Conversations(clock, settings.idleMs)
     const settingsNow = (): HttpSettings => this.#edge.settings
     const sessions = new LegacySessions({
-      gate,
-      clock,
-      log,
+      ...context,
       callers,
       get idleMs() {
         return settingsNow().idleMs
@@ -93,7 +101,8 @@ class HttpListener implements Listener {
       lastPost: 0,
       isStopping: false,
     }
-    this.#server = this.#createServer(settings.ws === undefined ? undefined : upgradeTo?.(this.#edge))
+    const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#edge)
+    this.#server = this.#createServer(upgrade, neighbours)
   }
 
   get name(): string {
@@ -104,7 +113,7 @@ class HttpListener implements Listener {
     return this.#url
   }
 
-  #createServer(upgrade: Upgrade | undefined): Server {
+  #createServer(upgrade: Upgrade | undefined, neighbours: Neighbours | undefined): Server {
     const options = {
       headersTimeout: HEADERS_MS,
       requestTimeout: BODY_MS,
@@ -114,22 +123,41 @@ class HttpListener implements Listener {
       shouldUpgradeCallback: ({ headers }: IncomingMessage) =>
         upgrade !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
     }
-    const server = createServer(options, (request, response) => {
+    const serve: HttpServe = (request, response) => {
       this.#follow(request.socket, response)
       void serveRequest(this.#edge, request, response)
-    })
+    }
+    const server = createServer(options, neighbours === undefined ? serve : this.#beside(neighbours, serve))
     if (upgrade !== undefined)
       server.on('upgrade', (request, socket, head) => {
         this.#connections.delete(request.socket)
         upgrade(request, socket, head)
       })
     server.maxConnections = this.#edge.settings.maxConnections
+    // Beside others: what is too much here is not handed round among them for ever.
+    Object.assign(server, { dropMaxConnection: true })
     server.maxHeadersCount = MAX_HEADERS
     server.on('connection', (socket: Socket) => {
       this.#connections.set(socket, undefined)
       socket.on('close', () => this.#connections.delete(socket))
     })
     return server
+  }
+
+  /** The same beside other processes: what is theirs is handed on, and what is ours is handed here. */
+  #beside(neighbours: Neighbours, serve: HttpServe): HttpServe {
+    const handOn = neighbours.join(this.name, (request, response) => {
+      this.#handed.add(response)
+      response.on('close', () => {
+        this.#handed.delete(response)
+        if (this.#handed.size === 0) this.#noneHanded()
+      })
+      void serveRequest(this.#edge, request, response)
+    })
+    return (request, response) => {
+      if (handOn(request, response)) this.#follow(request.socket, response)
+      else serve(request, response)
+    }
   }
 
   /** Notes that a connection is busy, so that a stop ends those that are not. */
@@ -196,7 +224,8 @@ class HttpListener implements Listener {
   async #stop(graceMs: number): Promise<void> {
     const edge = this.#edge
     edge.isStopping = true
-    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    const shut = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    const closed = shut.then(() => this.#handedAnswered())
     for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
     edge.sessions.stop()
     const conversations = edge.pipes.stop(graceMs)
@@ -204,11 +233,17 @@ class HttpListener implements Listener {
     if (!(await within(edge.clock, graceMs, closed))) {
       for (const post of edge.posts.values()) post.cancel('shutdown')
       this.#server.closeAllConnections()
+      for (const response of this.#handed) response.destroy()
     }
     await conversations
     edge.sessions.endAll('shutdown')
     edge.streams.stop()
     edge.standing.stop()
+  }
+
+  #handedAnswered(): Promise<void> | undefined {
+    if (this.#handed.size === 0) return undefined
+    return new Promise(resolve => (this.#noneHanded = resolve))
   }
 }
 

@@ -3,7 +3,7 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
   { part: 'config types', path: /^src\/config\/config\.gen\.ts$/, may: [] },
   { part: 'util', path: /^src\/util\//, may: [] },
   { part: 'protocol', path: /^src\/protocol\//, may: ['util', 'errors'] },
-  { part: 'errors', path: /^src\/(errors|error-table|error-table-agents)\.ts$/, may: ['util', 'protocol'] },
+  { part: 'errors', path: /^src\/(errors|error-table(-\w+)?)\.ts$/, may: ['util', 'protocol'] },
   {
     part: 'ports',
     path: /^src\/core\/(ports|http-ports|plugin-ports|catalog-entry|principal|upstream-memory|outcome)\.ts$/,
@@ -64,6 +64,25 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
     may: ['util', 'protocol', 'errors', 'ports', 'transport', 'gateway api', 'config types'],
   },
   {
+    part: 'workers',
+    path: /^src\/workers\//,
+    may: [
+      'util',
+      'protocol',
+      'errors',
+      'ports',
+      'hooks',
+      'plugin',
+      'core',
+      'config',
+      'config types',
+      'store',
+      'transport',
+      'gateway api',
+      'gateway',
+    ],
+  },
+  {
     part: 'testing',
     path: /^src\/testing\//,
     may: [
@@ -95,6 +114,7 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
       'plugin-host',
       'gateway api',
       'gateway',
+      'workers',
       'control',
     ],
   },

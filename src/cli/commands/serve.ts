@@ -13,17 +13,24 @@ export default class Serve extends GatewayCommand {
     'gateway serve --config gateway.yaml --env production',
     'gateway serve --stdio',
     'gateway serve --watch --set log.level=debug',
+    'gateway serve --workers auto',
   ]
   static override flags = {
     stdio: boolean({ summary: 'Also serve one client on stdin and stdout; ends when it goes away.' }),
     profile: string({ helpValue: '<name>', summary: 'The profile that the client on stdio gets.' }),
     watch: boolean({ summary: 'Read the configuration again when its files change.' }),
+    workers: string({
+      helpValue: '<n>|auto',
+      summary: 'Accept in so many processes, where one core is the limit; auto is one for each core.',
+    }),
+    'as-worker': boolean({ hidden: true, summary: 'Be one of these processes.' }),
     fresh: boolean({ summary: 'Forget what earlier runs have saved of the servers.' }),
     ...CONFIG_FLAGS,
   }
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Serve)
+    if (flags['as-worker']) return (await import('../serve-worker.ts')).serveWorker(this.terminal, process)
     const { serve } = await import('../serve.ts')
     return serve(flags, this.terminal, process)
   }

@@ -28,7 +28,7 @@ export function commandTable(commands: Readonly<Record<string, Command.Class>>):
   return Object.entries(commands).map(([id, command], i) => ({
     name: names[i] ?? id,
     summary: firstSentence(command.summary),
-    flags: [...Object.entries(command.flags).map(([name, flag]) => flagRow(name, flag)), HELP],
+    flags: [...shown(command.flags).map(([name, flag]) => flagRow(name, flag)), HELP],
     takesUpstream: Object.keys(command.args)[0] === 'upstream',
     values:
       id === 'help' ? [...new Set(names.map(name => name.split(' ')[0] ?? name))] : firstValues(command),
@@ -52,6 +52,10 @@ export function topics(table: readonly CommandRow[]): string[] {
   return [
     ...new Set(table.filter(({ name }) => name.includes(' ')).map(({ name }) => name.split(' ')[0] ?? name)),
   ]
+}
+
+function shown(flags: Command.Class['flags']): [string, Command.Class['flags'][string]][] {
+  return Object.entries(flags).filter(([, { hidden }]) => hidden !== true)
 }
 
 function flagRow(name: string, flag: Command.Class['flags'][string]): FlagRow {

@@ -12,7 +12,7 @@ const KEEP_ALIVE_MS = 15_000
 /** One client of HTTP+SSE (2024-11-05): it posts its messages, and hears ours on one event stream. */
 export class SseChannel implements NetworkChannel {
   /** Who knows it may post. */
-  readonly id = randomBytes(24).toString('base64url')
+  readonly id: string
   readonly principal: Principal
   readonly #response: ServerResponse
   readonly #clock: Clock
@@ -24,7 +24,8 @@ export class SseChannel implements NetworkChannel {
   #onEmpty: (() => void) | undefined
   #takeBackKeepAlive: (() => void) | undefined
 
-  constructor(response: ServerResponse, clock: Clock, principal: Principal) {
+  constructor(response: ServerResponse, clock: Clock, principal: Principal, idPrefix: string) {
+    this.id = `${idPrefix}${randomBytes(24).toString('base64url')}`
     this.principal = principal
     this.#response = response
     this.#clock = clock

@@ -23,7 +23,7 @@ export function openEventStream({ edge, request, response, headers }: Arrival): 
     ? conversationProblem(edge, headers.caller)
     : refusal(406, 'Not acceptable: GET answers with text/event-stream')
   if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? GONE)
-  const channel = new SseChannel(response, edge.clock, headers.caller)
+  const channel = new SseChannel(response, edge.clock, headers.caller, edge.sessions.idPrefix)
   edge.eventStreams.set(channel.id, channel)
   const forget = edge.standing.note(headers, () => response.destroy())
   response.on('close', () => {

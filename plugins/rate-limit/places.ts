@@ -1,0 +1,49 @@
+import { gatewayError, refuse, type Answer } from '../../src/plugin.ts'
+import type { Full, Rule, Subject } from './rule.ts'
+
+/** A rule that a request is on, and under which key. */
+export interface Taken {
+  readonly rule: Rule
+  readonly key: string
+}
+
+/** The rules that are about a subject, each with the key of its count. */
+export function placesOf(rules: readonly Rule[], subject: Subject): Taken[] {
+  const places: Taken[] = []
+  for (const rule of rules) {
+    const key = rule.isOfTools && subject.tool === '' ? undefined : rule.keyOf(subject)
+    if (key !== undefined) places.push({ rule, key })
+  }
+  return places
+}
+
+/** Counts one on each of them, or on none when one is full: that one, and why. */
+export function take(places: readonly Taken[]): (Full & { readonly rule: string }) | undefined {
+  for (const { rule, key } of places) {
+    const full = rule.full(key)
+    if (full !== undefined) return { ...full, rule: rule.name }
+  }
+  for (const { rule, key } of places) {
+    const full = rule.take(key)
+    if (full !== undefined) return { ...full, rule: rule.name }
+  }
+  return undefined
+}
+
+/** Notes those that bound what is under way. */
+export function enter(taken: readonly Taken[]): Taken[] {
+  const entered = taken.filter(({ rule }) => rule.hasInFlight)
+  for (const { rule, key } of entered) rule.enter(key)
+  return entered
+}
+
+export function leave(entered: readonly Taken[]): void {
+  for (const { rule, key } of entered) rule.leave(key)
+}
+
+export function refusal({ rule, allowed, retryAfterMs }: Full & { readonly rule: string }): Answer {
+  const error = gatewayError('GW_RATE_LIMITED', { rule, allowed })
+  const { rpc = 0, http = 429 } = error.entry
+  const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
+  return refuse(rpc, error.message, { code: error.code, retryAfterMs }, { status: http, headers })
+}

@@ -1,0 +1,69 @@
+import cluster from 'node:cluster'
+import type { Duplex } from 'node:stream'
+import { Socket } from 'node:net'
+import type { Port } from './channel.ts'
+
+/** What workers are started as: a program that knows it is one. */
+export interface Program {
+  readonly file: string
+  readonly args: readonly string[]
+}
+
+/** A worker's process, as the primary sees it. */
+export interface Forked {
+  readonly pid: number
+  readonly port: Port
+  /** Resolves when it hears what it is told, or has ended. */
+  readonly up: Promise<unknown>
+  /** Its line to the owner. */
+  readonly stream: Duplex
+  /** Resolves when it has ended, with how. */
+  readonly ended: Promise<string>
+  kill(): void
+}
+
+const LINE_FD = 4
+
+/** Starts one more process that accepts where the others do. */
+export function forkWorker({ file, args }: Program, environment: Record<string, string>): Forked {
+  cluster.setupPrimary({
+    exec: file,
+    args: [...args],
+    serialization: 'advanced',
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
+  })
+  const worker = cluster.fork(environment)
+  const { process: child } = worker
+  worker.on('error', () => undefined)
+  const ended = new Promise<string>(resolve =>
+    child.once('exit', (code, signal) => resolve(signal === null ? `exit code ${String(code)}` : signal)),
+  )
+  return {
+    pid: child.pid ?? 0,
+    up: Promise.race([new Promise(resolve => worker.once('message', resolve)), ended]),
+    ended,
+    port: {
+      send: message => {
+        if (worker.isConnected()) worker.send(message, () => undefined)
+      },
+      onMessage: listener => void worker.on('message', listener),
+    },
+    stream: child.stdio[LINE_FD] as unknown as Duplex,
+    kill: () => void child.kill('SIGKILL'),
+  }
+}
+
+/** The worker's own ends of the same. */
+export function ownEnds(host: NodeJS.Process): { readonly port: Port; readonly stream: Duplex } {
+  return {
+    port: {
+      send: message => void host.send?.(message, undefined, undefined, () => undefined),
+      onMessage: listener => {
+        host.on('message', listener)
+        // What was said before would have been lost.
+        host.send?.({ up: true })
+      },
+    },
+    stream: new Socket({ fd: LINE_FD, readable: true, writable: true }),
+  }
+}

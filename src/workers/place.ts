@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What the sockets of one gateway's workers have in common. */
+export interface Place {
+  /** Of this user alone. */
+  readonly directory: string
+  /** Said first by who connects. */
+  readonly token: string
+}
+
+/** What an address of a socket has room for on every system. */
+const MAX_BYTES = 100
+const LONGEST_NAME = '/w999.http'.length
+
+/** A directory that only this user can enter. It is made anew, so that nobody has put anything there. */
+export async function makePlace(): Promise<Place> {
+  const start = 'tapgate-workers-'
+  const base = [tmpdir(), '/tmp'].find(
+    path => Buffer.byteLength(join(path, start)) + 6 + LONGEST_NAME < MAX_BYTES,
+  )
+  const directory = await mkdtemp(join(base ?? '/tmp', start))
+  return { directory, token: randomBytes(32).toString('base64url') }
+}
+
+/** Takes it away with all sockets in it. */
+export async function removePlace({ directory }: Place): Promise<void> {
+  await rm(directory, { recursive: true, force: true })
+}
+
+/** Where a worker takes what others hand on: whole HTTP requests, or what is on the road already. */
+export function socketOf({ directory }: Place, number: number, of: 'http' | 'line'): string {
+  return join(directory, `w${number}.${of}`)
+}

@@ -1,0 +1,186 @@
+import type { LoadedConfig } from '../config/index.ts'
+import type { Gate, JsonObject, Log, Upstream, UpstreamConfig, UpstreamContext } from '../core/ports.ts'
+import { gatewayError, reasonOf } from '../errors.ts'
+import { makeGateway, type Gateway } from '../gateway.ts'
+import type { Inside } from '../inside.ts'
+import { deepFreeze } from '../util/freeze.ts'
+import { Channel } from './channel.ts'
+import { isOwned, type Share } from './division.ts'
+import { Door } from './door.ts'
+import { ownEnds } from './fork.ts'
+import { gatherFor, pageOf } from './gathering.ts'
+import { HandedRequests } from './handed-requests.ts'
+import { Mates } from './mates.ts'
+import { OwnerLine } from './owner-line.ts'
+import { SharedSeal } from './shared-seal.ts'
+
+/** What a worker is told first. */
+export interface Beginning extends Share {
+  readonly number: number
+  readonly count: number
+  /** Of the seal that all share. */
+  readonly key: Uint8Array
+  /** Where the workers' sockets are, and what who connects says. */
+  readonly directory: string
+  readonly token: string
+}
+
+/** What a worker's process brings along. */
+export interface WorkerOptions {
+  readonly host: NodeJS.Process
+  readonly log: Log
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** From here on this configuration's secrets are hidden, and its log level holds. */
+  follow(loaded: LoadedConfig): void
+}
+
+/** Runs one worker until its primary ends it, or is gone. Resolves with the exit code. */
+export function runWorker(options: WorkerOptions): Promise<number> {
+  const { host } = options
+  const { port, stream } = ownEnds(host)
+  return new Promise(resolve => {
+    const worker = new Worker(options, new OwnerLine(stream, () => resolve(1)))
+    const end = (): void => void worker.end().then(() => resolve(0))
+    const channel = new Channel(port, (what, value) => worker.serve(what, value, end))
+    worker.channel = channel
+    host.once('disconnect', () => resolve(1))
+    host.once('SIGTERM', end)
+    // Those of a terminal reach all its processes; the primary says what is to be done about them.
+    for (const signal of ['SIGINT', 'SIGHUP'] as const) host.on(signal, () => undefined)
+    stray(options, resolve, worker)
+  })
+}
+
+function stray({ host, log }: WorkerOptions, resolve: (code: number) => void, worker: Worker): void {
+  host.on('unhandledRejection', thrown =>
+    log.error('unhandled rejection', { code: 'GW_INTERNAL', reason: reasonOf(thrown) }),
+  )
+  host.on('uncaughtException', thrown => {
+    log.error('uncaught exception, stopping', {
+      code: 'GW_INTERNAL',
+      reason: thrown.message,
+      stack: thrown.stack,
+    })
+    void worker.end().then(() => resolve(1))
+  })
+}
+
+type Deed = (worker: Running, value: unknown) => Promise<unknown>
+
+interface Running {
+  readonly gateway: Gateway
+  readonly gate: () => Gate
+  /** Makes ready for another configuration. */
+  readonly become: (share: Share) => LoadedConfig
+}
+
+const DEEDS: Readonly<Record<string, Deed>> = {
+  settled: ({ gateway }) => gateway.settled(),
+  reload: async ({ gateway, become }, value) => gateway.reload(become(value as Share)).then(() => undefined),
+  control: async ({ gateway }, value) => {
+    const { verb, params } = value as { verb: string; params: JsonObject }
+    return gateway.control(verb, params)
+  },
+  figures: async ({ gate }) => {
+    const { sessions, running } = gate().status()
+    return { sessions, running, rss: process.memoryUsage.rss() }
+  },
+  page: ({ gate }, value) => pageOf(gate(), value),
+}
+
+class Worker {
+  channel: Channel | undefined
+  readonly #options: WorkerOptions
+  readonly #owner: OwnerLine
+  #running: Running | undefined
+  #owned: ReadonlySet<string> = new Set()
+  #dialled: ReadonlySet<string> = new Set()
+  #stops: (() => void)[] = []
+  #ending: Promise<void> | undefined
+
+  constructor(options: WorkerOptions, owner: OwnerLine) {
+    this.#options = options
+    this.#owner = owner
+  }
+
+  async serve(what: string, value: unknown, end: () => void): Promise<unknown> {
+    if (what === 'begin') return this.#begin(value as Beginning)
+    if (what === 'end') return end()
+    const deed = DEEDS[what]
+    if (this.#running === undefined || deed === undefined) throw gatewayError('GW_WORKER_GONE')
+    return deed(this.#running, value)
+  }
+
+  end(): Promise<void> {
+    this.#ending ??= this.#end()
+    return this.#ending
+  }
+
+  async #end(): Promise<void> {
+    await this.#running?.gateway.close()
+    for (const stop of this.#stops) stop()
+  }
+
+  async #begin(beginning: Beginning): Promise<unknown> {
+    const { number } = beginning
+    const { environment } = this.#options
+    const become = (share: Share): LoadedConfig => this.#become(share)
+    const loaded = become(beginning)
+    await this.#owner.ready
+    const held: { gate?: Gate } = {}
+    const gate = (): Gate => {
+      if (held.gate === undefined) throw gatewayError('GW_STOPPING')
+      return held.gate
+    }
+    const inside = await this.#inside(beginning, gate, made => (held.gate = made))
+    const log = this.#options.log.child({ worker: number })
+    const gateway = await makeGateway(loaded, { log, environment }, inside)
+    this.#running = { gateway, gate, become }
+    await gateway.start()
+    return gateway.listeners.map(({ name, type, url }) => ({ name, type, url }))
+  }
+
+  #become({ loaded, owned }: Share): LoadedConfig {
+    this.#owned = new Set(owned)
+    this.#dialled = new Set(Object.keys(loaded.config.upstreams))
+    this.#options.follow(loaded)
+    return deepFreeze(loaded)
+  }
+
+  async #inside(
+    { number, count, key, directory, token }: Beginning,
+    gate: () => Gate,
+    made: (gate: Gate) => void,
+  ): Promise<Inside> {
+    const place = { directory, token }
+    const neighbours = new HandedRequests(number, count, place)
+    const mates = new Mates(number, place, gate)
+    await Promise.all([neighbours.start(), mates.start()])
+    this.#stops = [() => neighbours.stop(), () => mates.stop()]
+    return {
+      seal: new SharedSeal(Buffer.from(key), number),
+      upstream: (spec, context) => this.#upstream(spec, context, count),
+      keeper: plugin => this.#owner.keeper(plugin),
+      atTheDoor: inner => {
+        made(inner)
+        const gather = gatherFor(() => this.#running?.gateway.generation.graph.config, this.#ask)
+        return new Door(inner, number, mates, gather)
+      },
+      neighbours,
+    }
+  }
+
+  /** What a plugin adds is in no file, so nobody has shared it out. */
+  #upstream(spec: UpstreamConfig, context: UpstreamContext, workers: number): Upstream | undefined {
+    const { name } = context
+    if (this.#owned.has(name)) return this.#owner.upstream(spec, context)
+    if (!isOwned(spec, workers)) return undefined
+    // A worker's share may be less than one for each.
+    if (this.#dialled.has(name)) return undefined
+    const why = `a plugin adds the upstream "${name}", which each worker would have for itself`
+    throw gatewayError('GW_WORKERS', { workers, why })
+  }
+
+  readonly #ask = (what: string, value: unknown): Promise<unknown> =>
+    this.channel?.request(what, value) ?? Promise.reject(gatewayError('GW_WORKER_GONE'))
+}
