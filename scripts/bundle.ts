@@ -18,11 +18,12 @@ const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']
 
 /** What `serve` on stdio and `validate` do not need: it is loaded where the sources say `import()`. All else is one file. */
 const LATE = [
-  /^src\/(testing|control)\//,
+  /^src\/(testing|control|workers)\//,
   // Before it is known what is wanted, and what takes oclif.
   /^src\/cli\/(main|short-way|own-manifest|commands|gateway-command)\b/,
-  /^src\/cli\/(audit|cache|call|call-.*|completion|import|inspect|inspection-lines|list-all|new-.*|plugin-template|ps|reload-running|steer|tools|upstream-logs|with-.*)\b/,
+  /^src\/cli\/(agent-flags|agents|audit|cache|call|call-.*|completion|import|inspect|inspection-lines|list-all|new-.*|plugin-template|ps|reload-running|run-agent|serve-worker|steer|tools|upstream-logs|with-.*)\b/,
   /^src\/transport\/(call-(http|sse|ws)-|ws\/|in-process-transport)/,
+  /^plugins\/agents\/(?!index\.)/,
   /^plugins\/(auth\/(tokens|key-set)|rate-limit\/quota)\./,
 ]
 
