@@ -56,6 +56,8 @@ export class AgentsUpstream implements Upstream {
   dispatch = (call: Call): Promise<Answer> => this.#answer(call)
 
   async #answer(call: Call): Promise<Answer> {
+    // A client that knows the lists from an earlier run may be faster than the start.
+    if (this.state === 'idle') await this.start()
     const task = TASK_METHODS.get(call.method)
     if (task !== undefined) return task(call, this.#parts)
     switch (call.method) {
