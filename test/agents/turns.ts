@@ -142,8 +142,9 @@ describe('opencode and gemini-cli behind the gateway', { skip }, () => {
     )
   })
 
-  test('nothing is left of them when the gateway has stopped', async () => {
+  test('nothing is left of them when the gateway has stopped', async t => {
     await world.stop()
+    t.diagnostic(`hosts that they wanted and did not get: ${(await world.elsewhere()).join(', ') || 'none'}`)
 
     assert.deepEqual(await world.left(), [])
   })
@@ -155,7 +156,8 @@ describe('opencode and gemini-cli, whose gateway ends', { skip }, () => {
     t.after(() => world.end())
     await world.start()
     const before = await world.user()
-    const prompt = (agent: Agent): string => `${agent} remembers [[sleep:${agent === 'gemini' ? 4000 : 300_000}]]`
+    const prompt = (agent: Agent): string =>
+      `${agent} remembers [[sleep:${agent === 'gemini' ? 4000 : 300_000}]]`
     const begin = (agent: Agent): Promise<Told> =>
       before.call('delegate_task', { agent, prompt: prompt(agent), background: true })
     const opencode = await begin('opencode')
@@ -181,7 +183,11 @@ describe('opencode and gemini-cli, whose gateway ends', { skip }, () => {
     assert.deepEqual([interrupted?.state, other?.state], ['interrupted', 'interrupted'])
     assert.equal(resumed.session_id, interrupted?.session_id, 'opencode takes its session up again')
     assert.match(resumed.text, /HISTORY<2: opencode remembers/)
-    assert.notEqual(again.session_id, other?.session_id, 'gemini cannot, and nothing was done: it begins anew')
+    assert.notEqual(
+      again.session_id,
+      other?.session_id,
+      'gemini cannot, and nothing was done: it begins anew',
+    )
     assert.deepEqual([again.state, again.text], ['completed', 'done'])
     assert.match(again.warnings.join(), /could not be taken up again/)
     await world.stop()
@@ -191,13 +197,15 @@ describe('opencode and gemini-cli, whose gateway ends', { skip }, () => {
   test('an agent whose day is spent is passed over, in the next gateway too', async t => {
     const world = newWorld()
     t.after(() => world.end())
-    const told: Told[] = []
-    for (const _life of ['first', 'second']) {
+    const inOneLife = async (): Promise<Told> => {
       await world.start({ OPENCODE_PER_DAY: '1' })
       const user = await world.user()
-      told.push(await user.delegate({ prompt: 'Whoever is free' }))
+      const told = await user.delegate({ prompt: 'Whoever is free' })
       await world.stop()
+      return told
     }
+
+    const told = [await inOneLife(), await inOneLife()]
 
     assert.deepEqual(
       told.map(({ agent, state, text }) => [agent, state, text]),
