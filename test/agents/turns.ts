@@ -150,6 +150,12 @@ describe('opencode and gemini-cli behind the gateway', { skip }, () => {
   })
 })
 
+/** What gemini has not saved yet it cannot load; as it had changed nothing, its prompt was said once more. */
+function assertBegunAnew({ text, warnings }: Told): void {
+  assert.equal(text, 'done')
+  assert.match(warnings.join(), /could not be taken up again/)
+}
+
 describe('opencode and gemini-cli, whose gateway ends', { skip }, () => {
   test('a gateway that is killed leaves no process, and its tasks go on in the next one', async t => {
     const world = newWorld()
@@ -183,13 +189,9 @@ describe('opencode and gemini-cli, whose gateway ends', { skip }, () => {
     assert.deepEqual([interrupted?.state, other?.state], ['interrupted', 'interrupted'])
     assert.equal(resumed.session_id, interrupted?.session_id, 'opencode takes its session up again')
     assert.match(resumed.text, /HISTORY<2: opencode remembers/)
-    assert.notEqual(
-      again.session_id,
-      other?.session_id,
-      'gemini cannot, and nothing was done: it begins anew',
-    )
-    assert.deepEqual([again.state, again.text], ['completed', 'done'])
-    assert.match(again.warnings.join(), /could not be taken up again/)
+    assert.equal(again.state, 'completed')
+    if (again.session_id === other?.session_id) assert.match(again.text, /HISTORY<.*gemini remembers/s)
+    else assertBegunAnew(again)
     await world.stop()
     assert.deepEqual(await world.left(), [])
   })
