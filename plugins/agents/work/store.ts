@@ -90,7 +90,8 @@ export class TaskStore {
     const { state } = change
     const values: [string, SQLInputValue | undefined][] = [
       ['state', state],
-      ['why', change.why],
+      // Why it was in the state before is not why it is in this one.
+      ['why', change.why ?? (state === undefined ? undefined : null)],
       ['agent', change.agent],
       ['runner', change.runner],
       ['prompted', bit(change.wasPrompted)],
