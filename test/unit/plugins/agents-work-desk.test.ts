@@ -102,7 +102,11 @@ test('limit, login and start fall back to the next agent; what has had an effect
     const desk = deskOf(context, hosts)
     const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
 
-    assert.deepEqual([view.state, view.agent, view.text, view.why], ['completed', 'b', 'done', undefined], kind)
+    assert.deepEqual(
+      [view.state, view.agent, view.text, view.why],
+      ['completed', 'b', 'done', undefined],
+      kind,
+    )
     assert.deepEqual(view.attempts, [
       { agent: 'a', failure: `${kind}: no ***` },
       { agent: 'b', failure: undefined },
