@@ -38,12 +38,13 @@ export function containmentFor({ roots: names }: AgentsConfig, api: Api): Contai
       const { do: verdict, rule } = await decide(policy, { call, options: [] }, { cwd, directory })
       return { do: verdict, by: rule }
     },
-    clientSide: (settings, cwd) => lazyClientSide(settings, cwd, api),
+    clientSide: (settings, cwd, files) => lazyClientSide(settings, { cwd, files }, api),
     async worktree(task, cwd) {
       const worktrees = new Worktrees(api.programs, await folder())
       const worktree = (await worktrees.resume(cwd, task)) ?? (await worktrees.begin(cwd, task))
       return {
         cwd: worktree.directory,
+        warnings: worktree.warnings,
         async changes() {
           const { diff, filesChanged, truncated, bytesTotal, kept } = await worktree.finish(MAX_DIFF)
           const where = kept === undefined ? '' : `# on branch ${kept.branch}, in ${kept.directory}\n`
@@ -54,12 +55,19 @@ export function containmentFor({ roots: names }: AgentsConfig, api: Api): Contai
         close: () => Promise.resolve(),
       }
     },
+    async prune(isKept) {
+      return new Worktrees(api.programs, await folder()).prune({ has: isKept })
+    },
     clean: cleanText,
   }
 }
 
 /** What is off is absent; what is on is made when the agent asks for it first. */
-function lazyClientSide(settings: AgentSettings, cwd: string, { programs, clock }: Api): ClientSide {
+function lazyClientSide(
+  settings: AgentSettings,
+  { cwd, files }: { readonly cwd: string; readonly files: readonly string[] },
+  { programs, clock }: Api,
+): ClientSide {
   const { readFiles, writeFiles, terminal } = settings.client
   const on = [
     ...(readFiles ? [FILES[0]] : []),
@@ -68,7 +76,7 @@ function lazyClientSide(settings: AgentSettings, cwd: string, { programs, clock 
   ]
   let opened: ReturnType<typeof openClientSide> | undefined
   const open = (): ReturnType<typeof openClientSide> =>
-    (opened ??= openClientSide({ settings, directory: cwd, files: [], programs, clock }))
+    (opened ??= openClientSide({ settings, directory: cwd, files, programs, clock }))
   const handler = (method: string) => async (params: JsonObject, signal?: AbortSignal) => {
     const handle = (await open()).handlers.get(method)
     if (handle === undefined) throw new Error(`${method} is not served`)

@@ -13,10 +13,12 @@ export interface Containment {
   }): Promise<{ readonly cwd: string; readonly files: readonly string[] }>
   /** What the policy says of a tool call of an agent that works in `cwd`. Never rejects. */
   decide(call: AgentToolCall, policy: PermissionPolicy, cwd: string): Promise<Verdict>
-  /** What the gateway does for one session of an agent, inside `cwd`. */
-  clientSide(settings: AgentSettings, cwd: string): ClientSide
+  /** What the gateway does for one session of an agent, inside `cwd`; `files` may be read too, wherever they are. */
+  clientSide(settings: AgentSettings, cwd: string, files: readonly string[]): ClientSide
   /** A worktree for a task; the one it had before where that is still there. @throws Error that says why there can be none */
   worktree(task: string, cwd: string): Promise<Worktree>
+  /** Removes the worktrees of tasks that are kept no more; their changes stay on their branches. Says of which tasks. */
+  prune(isKept: (task: string) => boolean): Promise<readonly string[]>
   /** Agent text without control and escape sequences. */
   clean(text: string): string
 }
@@ -38,6 +40,8 @@ export interface ClientSide {
 export interface Worktree {
   /** Where in it the task works. */
   readonly cwd: string
+  /** What it does not have of the directory it stands for. */
+  readonly warnings: readonly string[]
   /** What differs from where it began: a unified diff, and the paths inside the repository. */
   changes(): Promise<{ readonly diff: string; readonly files: readonly string[] }>
   /** Removes it where nothing has changed; else it stays for whoever takes the changes over. */

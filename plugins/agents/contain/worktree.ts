@@ -79,7 +79,7 @@ export class Worktrees {
    * Removes the worktrees of tasks that are not alive, and says which. What has changed in one is committed to its
    * branch first, and the branch stays.
    */
-  async prune(alive: ReadonlySet<string>): Promise<string[]> {
+  async prune(alive: Pick<ReadonlySet<string>, 'has'>): Promise<string[]> {
     const names = await readdir(this.#folder).catch(() => [])
     const tasks = names.filter(name => name.endsWith('.json')).map(name => name.slice(0, -5))
     const gone = tasks.filter(task => TASK.test(task) && !alive.has(task))

@@ -33,7 +33,7 @@ export async function attempt(
   beginning: Beginning,
 ): Promise<TurnEnd> {
   const place = await placeOf(office, live, host)
-  const client = office.parts.containment.clientSide(host.settings, place.cwd)
+  const client = office.parts.containment.clientSide(host.settings, place.cwd, live.record.start.files)
   const door = doorOf(office, live, host)
   try {
     const side = sideOf(office, live, host.settings, place.cwd, client.handlers)
@@ -54,12 +54,13 @@ export async function attempt(
   }
 }
 
-async function placeOf({ parts }: Office, { record }: LiveTask, { settings }: AgentHost): Promise<Place> {
+async function placeOf({ parts }: Office, { record, journal }: LiveTask, { settings }: AgentHost): Promise<Place> {
   const { start } = record
   // A caller may ask for more isolation than the configuration, never for less.
   const isApart = settings.isolation === 'worktree' || start.request.isolation === 'worktree'
   if (!isApart) return { cwd: start.cwd, worktree: undefined }
   const worktree = await parts.containment.worktree(start.ground, start.cwd)
+  for (const warning of worktree.warnings) journal.warn(warning)
   return { cwd: worktree.cwd, worktree }
 }
 

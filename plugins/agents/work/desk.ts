@@ -18,7 +18,7 @@ import { delegate, recordOf, wishOf } from './delegate.ts'
 import { askToContinue } from './interruption.ts'
 import { TurnCounts } from './limits.ts'
 import { liveOf } from './live.ts'
-import { lookAround, tidyUp } from './rounds.ts'
+import { lookAround, prune, tidyUp } from './rounds.ts'
 import type { DeskEnvironment, DeskParts, Office, TaskSettings } from './office.ts'
 import { OutputStore } from './output-store.ts'
 import { PlaceQueue } from './queue.ts'
@@ -71,6 +71,7 @@ export class TaskDesk implements Desk {
     }
     this.renew(parts)
     recover(this.#office)
+    void prune(this.#office)
     this.#takeBack.push(lookAround(this.#office), tidyUp(this.#office))
   }
 

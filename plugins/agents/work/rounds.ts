@@ -37,7 +37,24 @@ export function tidyUp(office: Office): () => void {
     office.runners.beat()
     recover(office)
     office.tasks.sweep(office.parts.tasks.ttlMs)
+    if (office.tasks.dropped === 0) return
+    office.tasks.dropped = 0
+    void prune(office)
   })
+}
+
+/** The worktrees of tasks that are kept no more go. Never rejects. */
+export async function prune(office: Office): Promise<void> {
+  const { log } = office.environment
+  let grounds: ReadonlySet<string> | undefined
+  // Looked up when the worktrees have been listed: what begins later is not among them.
+  const isKept = (task: string): boolean => (grounds ??= office.tasks.grounds()).has(task)
+  try {
+    const pruned = await office.parts.containment.prune(isKept)
+    if (pruned.length > 0) log.info('worktrees of forgotten tasks are removed', { tasks: pruned.length })
+  } catch (error) {
+    if (office.database.isOpen) log.warn('worktrees could not be looked after', { why: reasonOf(error) })
+  }
 }
 
 function everyNow({ environment }: Office, ms: number, work: () => void): () => void {

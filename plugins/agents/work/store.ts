@@ -38,6 +38,8 @@ const UNENDED = `('queued', 'starting', 'running', 'input_required', 'interrupte
 export class TaskStore {
   readonly #database: Database
   readonly #now: () => number
+  /** Tasks that were dropped, for whoever tidies up behind them. */
+  dropped = 0
 
   constructor(database: Database, now: () => number) {
     this.#database = database
@@ -111,6 +113,12 @@ export class TaskStore {
     this.#database.run(sql, JSON.stringify(data), id, owner)
   }
 
+  /** The tasks whose grounds are still somebody's to work on. For the gateway itself, whoever's they are. */
+  grounds(): ReadonlySet<string> {
+    const rows = this.#database.all(`SELECT DISTINCT json_extract(start, '$.ground') AS ground FROM tasks`)
+    return new Set(rows.map(({ ground }) => String(ground)))
+  }
+
   /** How many tasks one task and its children have begun; they are its owner's. */
   descendants(root: string, owner: string): number {
     const sql = 'SELECT count(*) AS n FROM tasks WHERE root = ? AND owner = ? AND id <> root'
@@ -146,7 +154,9 @@ export class TaskStore {
         before,
       )
       const sql = `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE ended < ? ORDER BY ended LIMIT ?) RETURNING *`
-      return this.#database.all(sql, before, MAX_SWEPT).map(recordOf)
+      const swept = this.#database.all(sql, before, MAX_SWEPT).map(recordOf)
+      this.dropped += swept.length
+      return swept
     })
   }
 
@@ -169,7 +179,9 @@ export class TaskStore {
     const excess = numberOf(this.#database.get('SELECT count(*) AS n FROM tasks')?.n) - max + 1
     if (excess <= 0) return true
     const sql = `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE ended IS NOT NULL ORDER BY ended, id LIMIT ?)`
-    return this.#database.run(sql, excess) >= excess
+    const dropped = this.#database.run(sql, excess)
+    this.dropped += dropped
+    return dropped >= excess
   }
 }
 

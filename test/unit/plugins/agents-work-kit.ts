@@ -17,7 +17,7 @@ import type { AgentsConfig } from '../../../plugins/agents/settings-ports.ts'
 import { taskSettingsOf, TaskDesk } from '../../../plugins/agents/work/desk.ts'
 import type { DeskParts } from '../../../plugins/agents/work/office.ts'
 import type { Containment } from '../../../plugins/agents/work-ports.ts'
-import type { Log } from '../../../src/plugin.ts'
+import type { Clock, Log } from '../../../src/plugin.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { SILENT } from './install.ts'
 
@@ -124,6 +124,7 @@ export const CONTAINMENT: Containment = {
   decide: (_, policy) => Promise.resolve({ do: policy.default, by: 'default' }),
   clientSide: () => ({ handlers: new Map(), close: () => Promise.resolve() }),
   worktree: () => Promise.reject(new Error('no worktree here')),
+  prune: () => Promise.resolve([]),
   clean: text => text.replaceAll('\u001b', ''),
 }
 
@@ -159,6 +160,8 @@ export interface DeskOptions {
   readonly now?: () => number
   readonly log?: Log
   readonly containment?: Partial<Containment>
+  readonly clock?: Clock
+  readonly hide?: (text: string) => string
 }
 
 /** A desk over these agents; it is stopped when the test is over. */
@@ -176,8 +179,8 @@ export function deskOf(
   }
   const environment = {
     ...{ file: options.file, log: options.log ?? SILENT, now: options.now ?? Date.now },
-    clock: REFERENCED,
-    hide: (text: string) => text.replaceAll('s3cret', '***'),
+    clock: options.clock ?? REFERENCED,
+    hide: options.hide ?? ((text: string) => text.replaceAll('s3cret', '***')),
   }
   const desk = new TaskDesk(environment, parts)
   context.after(() => desk.stop())
@@ -185,7 +188,7 @@ export function deskOf(
 }
 
 /** Timers that keep the test alive. */
-const REFERENCED = {
+export const REFERENCED: Clock = {
   now: () => systemClock.now(),
   after(ms: number, callback: () => void): () => void {
     const timer = setTimeout(callback, ms)
