@@ -55,9 +55,7 @@ export function containmentFor({ roots: names }: AgentsConfig, api: Api): Contai
         close: () => Promise.resolve(),
       }
     },
-    async prune(isKept) {
-      return new Worktrees(api.programs, await folder()).prune({ has: isKept })
-    },
+    prune: async isKept => new Worktrees(api.programs, await folder()).prune({ has: isKept }),
     clean: cleanText,
   }
 }

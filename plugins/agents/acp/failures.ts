@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import { AgentFailure, type FailureKind } from '../agent-ports.ts'
 import { CODES, RpcFault } from './rpc-fault.ts'
+import { isHeavierThan } from './weight.ts'
 
 /** Why a request to an agent failed, as a failure of the agent. */
 export function failureOf(thrown: unknown, agent: string, phase: string): AgentFailure {
@@ -61,7 +62,7 @@ function isLimitName(value: unknown): boolean {
 const MAX_DETAILS = 16 * 1024
 
 function detailsOf({ code, message, data }: RpcFault): JsonObject {
-  const isSmall = data !== undefined && JSON.stringify(data).length <= MAX_DETAILS
+  const isSmall = data !== undefined && !isHeavierThan(MAX_DETAILS, data)
   return { code, message, ...(isSmall ? { data } : {}) }
 }
 

@@ -2,7 +2,7 @@ import { gatewayError, isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { QuestionAnswer } from '../ports.ts'
 import { absentCaller, beginningAgain } from './interruption.ts'
 import { liveOf } from './live.ts'
-import { lineOf, type Office } from './office.ts'
+import { lineOf, withoutSecrets, type Office } from './office.ts'
 import type { AskedQuestion } from './output-store.ts'
 import type { TaskRecord } from './record.ts'
 import { recordOf } from './delegate.ts'
@@ -21,11 +21,16 @@ export function answer(office: Office, record: TaskRecord, id: string, given: Qu
   if (flaw !== undefined) throw wrong(flaw)
   if (question.kind === 'continue' && record.state !== 'interrupted')
     throw wrong('the task is not interrupted any more')
-  const written = JSON.parse(office.environment.hide(JSON.stringify(given))) as QuestionAnswer
+  const written = writtenOf(office, given)
   if (!office.output.answer(record.id, record.owner, id, written)) throw wrong('it has been answered already')
   if (question.kind === 'continue') goOn(office, record, given)
   else office.live.get(record.id)?.asks.get(id)?.(given)
   office.watchers.tell(record.id)
+}
+
+/** What is kept of an answer. */
+function writtenOf(office: Office, given: QuestionAnswer): QuestionAnswer {
+  return given.action === 'accept' ? { ...given, content: withoutSecrets(office, given.content) } : given
 }
 
 /** What is wrong with an answer; nothing is when it fits the question. */

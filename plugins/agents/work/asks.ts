@@ -1,9 +1,11 @@
-import type { JsonObject } from '../../../src/plugin.ts'
+import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { Question, QuestionAnswer } from '../ports.ts'
 import { lineOf, type LiveTask, type Office } from './office.ts'
 
 /** Questions of one task that may be open at a time. */
 const MAX_OPEN = 16
+/** And all together: each is kept, and whoever asks for ever would fill the disk. */
+const MAX_ASKED = 200
 const MAX_SCHEMA = 64 * 1024
 
 /** How a question of an agent came out; `late` when nobody answered, `ended` when the task has. */
@@ -18,6 +20,7 @@ export function ask(
   unwanted?: AbortSignal,
 ): Promise<Outcome> {
   const { record, journal, asks } = live
+  if (++live.asked > MAX_ASKED) return refused(live)
   // Nobody waits any more: the task was cancelled, or the agent took its question back.
   const gone = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
   const hidden = office.environment.hide(JSON.stringify(schema))
@@ -45,6 +48,12 @@ export function ask(
   return outcome
 }
 
+function refused({ asked, journal }: LiveTask): Promise<Outcome> {
+  if (asked === MAX_ASKED + 1)
+    journal.warn(`it asked more than ${MAX_ASKED} questions: the others went unasked`)
+  return Promise.resolve('late')
+}
+
 /** Never the same twice in one task: its number is that of an event. In order as text, too. */
 export function questionId(seq: number): string {
   return `q${String(seq).padStart(6, '0')}`
@@ -61,7 +70,7 @@ export async function elicit(
   const { mode, message, requestedSchema } = params
   // A link that an agent wants opened is nobody's business here: its words are a model's.
   if ((mode !== undefined && mode !== 'form') || typeof message !== 'string') return { action: 'decline' }
-  const schema = (typeof requestedSchema === 'object' ? requestedSchema : {}) as JsonObject
+  const schema = isObject(requestedSchema) ? requestedSchema : {}
   const outcome = await ask(office, live, { kind: 'elicitation', message, schema }, maxMs, unwanted)
   if (typeof outcome === 'string') return { action: 'cancel' }
   return outcome.action === 'accept'

@@ -54,7 +54,11 @@ export async function attempt(
   }
 }
 
-async function placeOf({ parts }: Office, { record, journal }: LiveTask, { settings }: AgentHost): Promise<Place> {
+async function placeOf(
+  { parts }: Office,
+  { record, journal }: LiveTask,
+  { settings }: AgentHost,
+): Promise<Place> {
   const { start } = record
   // A caller may ask for more isolation than the configuration, never for less.
   const isApart = settings.isolation === 'worktree' || start.request.isolation === 'worktree'

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 import type { TaskEvent } from '../ports.ts'
 import type { AgentSettings } from '../settings-ports.ts'
-import { lineOf, type Office } from './office.ts'
+import { lineOf, withoutSecrets, type Office } from './office.ts'
 import { lastBoundary } from './output-store.ts'
 import { ACTIVE, type TaskData, type TaskRecord } from './record.ts'
 import type { Change } from './store.ts'
@@ -15,6 +15,7 @@ const MAX_HELD = 256 * 1024
 const MAX_LINES = 100
 const MAX_FILES = 1000
 const MAX_EVENT = 1000
+const MAX_USAGE = 16_384
 
 type Output = AgentSettings['output']
 
@@ -85,9 +86,11 @@ export class Journal {
   }
 
   usage(usage: JsonObject): void {
-    const said = this.#office.environment.hide(JSON.stringify(usage))
-    if (said.length > 16_384) return
-    this.data.usage = { ...this.data.usage, ...(JSON.parse(said) as JsonObject) }
+    const said = withoutSecrets(this.#office, usage)
+    const all = { ...this.data.usage, ...said }
+    const kept = [all, said].find(each => JSON.stringify(each).length <= MAX_USAGE)
+    if (kept === undefined) return
+    this.data.usage = kept
     this.#soon()
   }
 

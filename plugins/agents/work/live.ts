@@ -22,6 +22,7 @@ export function liveOf(
     agent: undefined,
     session: undefined,
     hadEffect: record.hadEffect,
+    asked: 0,
     isLate: false,
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock, Log } from '../../../src/plugin.ts'
+import type { Clock, JsonObject, Log } from '../../../src/plugin.ts'
 import type { AgentHost, AgentSession } from '../agent-ports.ts'
 import type { Callback, Caller, QuestionAnswer } from '../ports.ts'
 import type { AgentsConfig } from '../settings-ports.ts'
@@ -80,8 +80,20 @@ export interface LiveTask {
   agent: string | undefined
   session: AgentSession | undefined
   hadEffect: boolean
+  /** Questions so far. */
+  asked: number
   /** Its time was over. */
   isLate: boolean
+}
+
+/** Data of others without secrets; empty where nothing would be left that can be read. */
+export function withoutSecrets({ environment }: Office, value: JsonObject): JsonObject {
+  try {
+    return JSON.parse(environment.hide(JSON.stringify(value))) as JsonObject
+  } catch {
+    // A secret was more than the inside of a text, or it is too deep to be written.
+    return {}
+  }
 }
 
 /** Text of others as one line: without secrets and control characters, and not too long. */

@@ -1,6 +1,6 @@
-import type { AgentHost } from '../agent-ports.ts'
+import type { AgentHealth, AgentHost } from '../agent-ports.ts'
 import type { AgentRow, Caller, RouteDecision } from '../ports.ts'
-import type { Office } from './office.ts'
+import { lineOf, type Office } from './office.ts'
 import type { AgentFactsNow, Routed, RouteWish } from './routing.ts'
 
 /** An agent that was not well is tried again no sooner than this. */
@@ -36,15 +36,36 @@ function factsOf(office: Office, host: AgentHost, caller: Caller): AgentFactsNow
     ...{ id, capabilities, priority, onLimit, concurrent, queue, queueTimeoutMs },
     running: places?.running ?? 0,
     queued: places?.queued ?? 0,
-    unfit: illnessOf(host) ?? lockOf(office, id, concurrent, caller),
+    unfit: illnessOf(healthOf(office, host)) ?? lockOf(office, id, concurrent, caller),
     spent: office.turns.spent(id, limits),
   }
 }
 
-function illnessOf({ health }: AgentHost): string | undefined {
-  const { state, why } = health
+function illnessOf({ state, why }: AgentHealth): string | undefined {
   if (state === 'unavailable') return `it is not available: ${why ?? 'it did not start'}`
   return state === 'needs_auth' ? `it needs a login: ${why ?? 'it says no more'}` : undefined
+}
+
+/** How an agent does, as others may read it: the words in it are the agent's own. */
+function healthOf(office: Office, { health }: AgentHost): AgentHealth {
+  const { why, facts, ...rest } = health
+  const clean = (text: string): string => lineOf(office, text)
+  return {
+    ...rest,
+    ...(why === undefined ? {} : { why: clean(why) }),
+    ...(facts === undefined
+      ? {}
+      : {
+          facts: {
+            ...facts,
+            name: facts.name && clean(facts.name),
+            version: facts.version && clean(facts.version),
+            authMethods: facts.authMethods.map(({ id, name, type }) => ({
+              ...{ id: clean(id), name: clean(name), type: clean(type) },
+            })),
+          },
+        }),
+  }
 }
 
 /** A task that waits for a place which its own ancestors hold would wait for ever. */
@@ -64,11 +85,12 @@ function lockOf(
 }
 
 /** One agent as callers see it. */
-export function rowOf(office: Office, { settings, health, load }: AgentHost): AgentRow {
+export function rowOf(office: Office, host: AgentHost): AgentRow {
+  const { settings, load } = host
   const { id, title, description, capabilities, priority, limits } = settings
   const places = office.queues.get(id)
   return {
-    ...{ id, title, description, priority, health, load },
+    ...{ id, title, description, priority, health: healthOf(office, host), load },
     capabilities: [...capabilities],
     running: places?.running ?? 0,
     queued: places?.queued ?? 0,

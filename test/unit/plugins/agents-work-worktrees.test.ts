@@ -40,7 +40,12 @@ test('worktrees of tasks that are forgotten go, and those of sessions that go on
     return Promise.resolve([])
   }
   const options = {
-    ...{ file: fileOf(context), now: () => time, tasks: { ttl: '1m' }, containment: { prune } },
+    ...{
+      file: fileOf(context),
+      now: () => time,
+      tasks: { ttl: '1m', max: 100, maxPerCaller: 10, keepPrompt: true },
+      containment: { prune },
+    },
     clock: {
       now: () => REFERENCED.now(),
       after: (ms: number, then: () => void) =>
