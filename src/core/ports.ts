@@ -18,6 +18,11 @@ export interface Principal {
   readonly client: string
   readonly subject: string
   readonly scopes: readonly string[]
+  /**
+   * Who acts for it, where that is somebody else, such as an agent with a task of its: a delegate shares what its
+   * principal may do, and finds none of the tasks that the principal has.
+   */
+  readonly delegate?: string
 }
 
 /** What a client said of itself: in `initialize` (legacy) or in each request's `_meta` (modern). */

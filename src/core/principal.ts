@@ -21,6 +21,12 @@ export function principalKey(principal: Principal): string {
   return key
 }
 
+/** Whose tasks are whose: a delegate has its own. */
+export function actorKey(principal: Principal): string {
+  const key = principalKey(principal)
+  return principal.delegate === undefined ? key : JSON.stringify([key, principal.delegate])
+}
+
 /** Written once for each principal, like its key. */
 const authorizations = new WeakMap<Principal, string>()
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import type { Graph } from './graph.ts'
 import type { Call } from './ports.ts'
-import { principalKey } from './principal.ts'
+import { actorKey } from './principal.ts'
 
 /** How long a client may think before it retries. */
 export const STATE_TTL_MS = 600_000
@@ -43,5 +43,5 @@ export function invalidState(): RpcError {
 function bindingOf({ upstream, method, params, exchange }: Call): string {
   const asked = JSON.stringify([params?.name, params?.uri, params?.arguments])
   const digest = createHash('sha256').update(asked).digest('base64')
-  return JSON.stringify(['requestState', principalKey(exchange.session.principal), upstream, method, digest])
+  return JSON.stringify(['requestState', actorKey(exchange.session.principal), upstream, method, digest])
 }

@@ -74,7 +74,7 @@ export class Doors implements Callback {
       root,
       depth,
       mayDelegate: depth < agent.callback.maxDepth && outer?.mayDelegate !== false,
-      principal: Object.freeze({ issuer, client, subject, scopes: Object.freeze(marked) }),
+      principal: Object.freeze({ issuer, client, subject, scopes: Object.freeze(marked), delegate: task }),
       profile: visitor.profile,
       path,
       permits: outer === undefined ? own : tool => own(tool) && outer.permits(tool),

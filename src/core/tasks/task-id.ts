@@ -2,7 +2,7 @@ import type { Era } from '../../protocol/versions.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import type { Graph } from '../graph.ts'
 import type { Session } from '../ports.ts'
-import { principalKey } from '../principal.ts'
+import { actorKey } from '../principal.ts'
 
 /** Where a task is kept: at a server, under the server's own id, or by ourselves. */
 export type TaskPlace =
@@ -50,5 +50,5 @@ export function unknownTask(): RpcError {
 }
 
 function bindingOf({ principal }: Session): string {
-  return JSON.stringify(['task', principalKey(principal)])
+  return JSON.stringify(['task', actorKey(principal)])
 }

@@ -1,7 +1,7 @@
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
 import type { Graph } from '../graph.ts'
 import type { Notification, Session } from '../ports.ts'
-import { ANONYMOUS, principalKey } from '../principal.ts'
+import { actorKey, ANONYMOUS, principalKey } from '../principal.ts'
 import { HostedTask } from './hosted-task.ts'
 import { sealTaskId, type TaskPlace } from './task-id.ts'
 
@@ -62,7 +62,7 @@ export class TaskStore {
 
   /** A task of our own for this caller; undefined when there is no room. */
   host(graph: Graph, session: Session, wish: HostWish): HostedTask | undefined {
-    const owner = principalKey(session.principal)
+    const owner = actorKey(session.principal)
     const own = [...this.#hosted.values()].filter(hosted => hosted.owner === owner)
     if (this.#hosted.size >= MAX_HOSTED || own.length >= MAX_HOSTED_EACH) return undefined
     const ttlMs = Math.max(1, Math.min(wish.ttlMs ?? TTL_MS, MAX_TTL_MS))
@@ -86,7 +86,7 @@ export class TaskStore {
   /** A task of our own, if it is this caller's and still there. */
   hosted(id: string, session: Session): HostedTask | undefined {
     const hosted = this.#hosted.get(id)
-    return hosted?.owner === principalKey(session.principal) ? hosted.task : undefined
+    return hosted?.owner === actorKey(session.principal) ? hosted.task : undefined
   }
 
   /** Notes a task that a legacy client was told of: it may list it, and hears when it changes. */
@@ -195,7 +195,7 @@ export class TaskStore {
 
 /** Whom a list belongs to. Callers whom nobody has identified are told apart by their sessions. */
 function callerOf(session: Session): string {
-  return isNobody(session) ? `session ${session.id}` : `principal ${principalKey(session.principal)}`
+  return isNobody(session) ? `session ${session.id}` : `principal ${actorKey(session.principal)}`
 }
 
 function isNobody({ principal }: Session): boolean {

@@ -20,6 +20,12 @@ async function begun(client: TestClient, { desk }: Setting): Promise<{ task: str
   return { task: desk.last.view.id, caller: desk.last.caller }
 }
 
+/** The task that a client has begun without being told of it. */
+async function firstTask({ desk }: Setting): Promise<{ id: string; caller: Caller }> {
+  while (desk.tasks.size === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  return { id: desk.last.view.id, caller: desk.last.caller }
+}
+
 function open({ callback, settings }: Setting, task: string, caller: Caller, depth = 0): CallbackDoor {
   const [agent] = settings
   const door = agent && callback.open({ task, root: 'root', depth, caller, agent })
@@ -140,6 +146,31 @@ test('an agent reaches the tasks that it began, and neither its own nor any othe
     (listed.tasks as { task_id: string }[]).map(({ task_id }) => task_id),
     [child.task],
   )
+})
+
+test('an agent finds none of the tasks that the gateway hosts for its owner, by whatever it asks', async t => {
+  const around = await setting(t)
+  const tasks = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
+  const legacy = { era: 'legacy', capabilities: { tasks, elicitation: {} } } as const
+  const owner = await around.client({ ...legacy, headers: { 'x-who': 'ada' } })
+  const params = { name: 'delegate_task', arguments: { prompt: 'p' }, task: {} }
+  const { result } = await owner.request('tools/call', params)
+  assert.ok(isObject(result?.task))
+  const { taskId } = result.task
+  const { id, caller } = await firstTask(around)
+  around.desk.ask(id, { message: 'May it delete everything?' })
+  const { url, headers } = placeOf(open(around, id, caller))
+  const agent = closeAfter(t, await testClient(url, { ...legacy, headers }))
+
+  const idsOf = async (client: TestClient): Promise<unknown[]> => {
+    const listed = (await client.request('tasks/list')).result?.tasks
+    return (listed as JsonObject[]).map(task => task.taskId)
+  }
+  assert.deepEqual(await idsOf(owner), [taskId])
+  assert.deepEqual(await idsOf(agent), [])
+  for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel'])
+    assert.equal((await agent.request(method, { taskId })).error?.code, -32602, method)
+  assert.deepEqual(around.desk.answers, [])
 })
 
 test('an agent of somebody who came through a profile sees no more than that shows, and cannot choose another', async t => {
