@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { gatewayError, reasonOf, type PluginApi } from '../../src/plugin.ts'
+import { GatewayError, gatewayError, reasonOf, type PluginApi } from '../../src/plugin.ts'
+import { findProgram } from './acp/program.ts'
 import { platformName, registryAgents } from './acp/registry.ts'
 import type { AgentSettings, AgentsConfig } from './settings-ports.ts'
 import { agentsOf } from './settings.ts'
@@ -10,7 +11,28 @@ import { routing } from './work/routing.ts'
  * The agents of the configuration, and of the registry file where one is used.
  * @throws GatewayError for what could never work, so that a reload keeps what runs
  */
-export function allAgents({ options, directory }: PluginApi<AgentsConfig>): AgentSettings[] {
+export function allAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
+  const agents = declared(api)
+  for (const agent of agents) checkProgram(agent, api)
+  return agents
+}
+
+/** What may never run is refused before anybody asks for it; what is not there may be installed until then. */
+function checkProgram(
+  { command, where, env, inheritEnv }: AgentSettings,
+  api: PluginApi<AgentsConfig>,
+): void {
+  const { directory, options, programs, log } = api
+  const searchPath = programs.environment(inheritEnv, env).PATH
+  try {
+    findProgram(command, { searchPath, directory, commands: options.commands, where })
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.fields.missing !== true) throw error
+    log.warn(error.message)
+  }
+}
+
+function declared({ options, directory }: PluginApi<AgentsConfig>): AgentSettings[] {
   const { registry, defaults, commands, roots } = options
   for (const root of roots) {
     if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() === true) continue

@@ -11,6 +11,8 @@ export interface AgentSettings {
   readonly description: string | undefined
   /** As configured; see `program.ts` for the real path. */
   readonly command: string
+  /** Where that was written, for people: `agents.list.gemini.command`. */
+  readonly where: string
   readonly args: readonly string[]
   readonly capabilities: ReadonlySet<string>
   readonly priority: number

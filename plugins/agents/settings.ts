@@ -37,11 +37,16 @@ export function agentsOf(section: AgentsConfig): AgentSettings[] {
 }
 
 /** One agent: what it says itself, else `defaults`, else what is usual. */
-export function settingsOf(id: string, own: Own, defaults: AgentsConfig['defaults'] = {}): AgentSettings {
+export function settingsOf(
+  id: string,
+  own: Own,
+  defaults: AgentsConfig['defaults'] = {},
+  where = `agents.list.${id}.command`,
+): AgentSettings {
   const { title, description, command, args, priority, auth } = own
   const all = { ...defaults, ...own }
   return {
-    ...{ id, title, description, command, args, priority, auth },
+    ...{ id, title, description, command, where, args, priority, auth },
     capabilities: new Set(own.capabilities),
     env: { ...defaults.env, ...own.env },
     inheritEnv: all.inheritEnv ?? INHERITED,

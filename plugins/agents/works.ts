@@ -76,11 +76,17 @@ class AgentWorks implements Works {
     const before = this.#api
     this.#api = api
     this.#agents = agents
+    this.#hear(before.options.tasks?.file, api.options.tasks?.file)
     if (api.options.processes !== before.options.processes) this.#places = new Places(api.options.processes)
     if (this.#desk === undefined || api === before) return
     this.#employ()
     this.#desk.renew(this.#parts())
     for (const { host } of this.#employed.values()) host.warm()
+  }
+
+  #hear(before: string | undefined, file: string | undefined): void {
+    if (this.#desk === undefined || before === file) return
+    this.#api.log.warn('another agents.tasks.file takes effect at the next start of the gateway', { file })
   }
 
   figures(): readonly Figure[] {

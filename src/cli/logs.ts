@@ -20,6 +20,16 @@ export function silentLog(): Log {
   return log
 }
 
+/** A log that keeps what it is warned of, and says nothing. */
+export function warningLog(warnings: string[]): Log {
+  const log: Log = {
+    ...silentLog(),
+    warn: message => void warnings.push(message),
+    child: () => log,
+  }
+  return log
+}
+
 /** The log of `serve`. */
 export function serveLog(terminal: Terminal): ServeLog {
   const options = { ...problemOptions(terminal), secrets: [] as readonly string[] }

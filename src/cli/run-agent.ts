@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import type { AskAgents } from './agents.ts'
+import { filledIn } from './fill-in.ts'
 import { oneLine, plainText } from './plain-text.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -68,38 +68,12 @@ async function reply(
   const content = host.stdin.isTTY ? await filledIn(question.schema, host) : undefined
   if (content === undefined) err.line(err.paint('dim', 'declined'))
   const answer = content === undefined ? { action: 'decline' } : { action: 'accept', content }
-  await ask('agents.reply', { task, question: question.question_id, ...answer })
-}
-
-async function filledIn(schema: unknown, host: NodeJS.Process): Promise<JsonObject | undefined> {
-  const properties = isObject(schema) && isObject(schema.properties) ? schema.properties : {}
-  const lines = createInterface({ input: host.stdin, output: host.stderr })
   try {
-    const content: JsonObject = {}
-    for (const [key, property] of Object.entries(properties)) {
-      const text = await lines.question(`${plainText(key)}${choicesOf(property)} (empty declines): `)
-      if (text.trim() === '') return undefined
-      content[key] = valueOf(text.trim(), property)
-    }
-    return content
-  } finally {
-    lines.close()
+    await ask('agents.reply', { task, question: question.question_id, ...answer })
+  } catch (error) {
+    // Out of time, or answered by somebody else: the task goes on, and so do we.
+    err.line(err.paint('dim', oneLine(error instanceof Error ? error.message : String(error))))
   }
-}
-
-function choicesOf(property: unknown): string {
-  if (!isObject(property)) return ''
-  const named = Array.isArray(property.oneOf)
-    ? property.oneOf.filter(isObject).map(one => one.const)
-    : undefined
-  const choices = Array.isArray(property.enum) ? (property.enum as unknown[]) : named
-  return choices === undefined ? '' : ` [${plainText(choices.join(', '))}]`
-}
-
-function valueOf(text: string, property: unknown): unknown {
-  const type = isObject(property) ? property.type : undefined
-  if (type === 'boolean') return /^(y|yes|true)$/i.test(text)
-  return type === 'number' || type === 'integer' ? Number(text) : text
 }
 
 /** What the agent said, and below it what is to be known of it. */

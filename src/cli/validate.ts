@@ -2,7 +2,7 @@ import { relative } from 'node:path'
 import type { Problem } from '../config/index.ts'
 import { plural } from './plural.ts'
 import { problemLine } from './report.ts'
-import { silentLog } from './logs.ts'
+import { warningLog } from './logs.ts'
 import { loadSource } from './source.ts'
 import type { SourceFlags } from './source.ts'
 import type { Terminal } from './terminal.ts'
@@ -35,7 +35,8 @@ export async function sayValidation(
 export async function validate(flags: SourceFlags, terminal: Terminal): Promise<Validation> {
   const source = await loadSource(flags, terminal)
   const { createGateway } = await import('../gateway.ts')
-  const gateway = await createGateway(source, { log: silentLog(), environment: terminal.environment })
+  const warned: string[] = []
+  const gateway = await createGateway(source, { log: warningLog(warned), environment: terminal.environment })
   const { upstreams, plugins } = await gateway.inspect()
   await gateway.close()
   return {
@@ -44,8 +45,13 @@ export async function validate(flags: SourceFlags, terminal: Terminal): Promise<
     upstreams: upstreams.length,
     listeners: Object.keys(source.config.listeners).length,
     plugins: plugins.length,
-    warnings: source.warnings,
+    warnings: [...source.warnings, ...warned.map(message => warningOf(message, source.file))],
   }
+}
+
+/** What a plugin says of the configuration as a whole. */
+function warningOf(message: string, file: string | undefined): Problem {
+  return { file, line: undefined, col: undefined, pointer: '', message, severity: 'warning' }
 }
 
 /** `gateway.yaml is valid: 3 upstreams, 2 listeners, 5 plugins` */

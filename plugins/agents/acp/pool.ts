@@ -186,7 +186,7 @@ export class AgentPool implements AgentHost {
     const { settings, programs, clock, log, directory, commands, version } = this.#parts
     const home = await this.#home.directory()
     const env = programs.environment(settings.inheritEnv, { HOME: home, ...settings.env })
-    const where = `agents.list.${settings.id}.command`
+    const { where } = settings
     try {
       const program = findProgram(settings.command, { searchPath: env.PATH, directory, commands, where })
       const changed = (process: AgentProcess): void => {

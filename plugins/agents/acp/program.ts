@@ -14,6 +14,7 @@ export interface ProgramRules {
   readonly where: string
 }
 
+const MISSING = 'it is not there, or may not be executed'
 /** What the system itself looks in where there is no PATH. */
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin'
 
@@ -26,7 +27,7 @@ export function findProgram(command: string, rules: ProgramRules): string {
   const { where, commands } = rules
   const file = candidates(command, rules).find(isProgram)
   if (file === undefined)
-    throw gatewayError('GW_AGENT_COMMAND', { where, command, why: 'it is not there, or may not be executed' })
+    throw gatewayError('GW_AGENT_COMMAND', { where, command, why: MISSING, missing: true })
   if (commands === undefined) return file
   const real = realpathSync(file)
   if (!globs(commands)(real))

@@ -45,7 +45,7 @@ export function registryAgents(options: RegistryOptions): AgentSettings[] {
     const run = runOf(entry, options.platform)
     if (run === undefined) return refuse(`agent "${id}" has no distribution that runs on ${options.platform}`)
     const own = { ...run, ...wordsOf(entry), capabilities: [], priority: 0 }
-    return settingsOf(id, own, options.defaults)
+    return settingsOf(id, own, options.defaults, `${file}: agent "${id}"`)
   })
 }
 

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { realpathSync } from 'node:fs'
+import { chmod, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { createGateway } from '../../src/gateway.ts'
+import type { JsonObject, Log } from '../../src/plugin.ts'
+import { agentsSetting } from './agents-setting.ts'
+
+/** What is warned of when a gateway with these agents is made. */
+async function warnings(directory: string, agents: JsonObject): Promise<string[]> {
+  const warned: string[] = []
+  const nothing = (): void => undefined
+  const log: Log = {
+    ...{ debug: nothing, info: nothing, error: nothing },
+    warn: message => void warned.push(message),
+    child: () => log,
+  }
+  const gateway = await createGateway(
+    { version: 1, agents: { roots: ['work'], ...agents } },
+    { directory, log },
+  )
+  try {
+    await gateway.inspect()
+  } finally {
+    await gateway.close()
+  }
+  return warned
+}
+
+test('a program that may never run is refused by its real path before anything starts, and one that is not there is warned of', async t => {
+  const { directory } = await agentsSetting(t)
+  const real = join(directory, 'real-agent')
+  await writeFile(real, '#!/bin/sh\n')
+  await chmod(real, 0o755)
+  await symlink(real, join(directory, 'linked'))
+  const agents = (command: string): JsonObject => ({ list: { one: { command } }, commands: ['/nowhere/*'] })
+
+  await assert.rejects(warnings(directory, agents('./linked')), ({ message }: Error) => {
+    assert.ok(
+      message.includes(`agents.list.one.command: "./linked" cannot be run: ${realpathSync(real)}`),
+      message,
+    )
+    return true
+  })
+  const [warned] = await warnings(directory, agents('./gone'))
+  assert.match(warned ?? '', /agents\.list\.one\.command: "\.\/gone" cannot be run: it is not there/)
+  assert.deepEqual(await warnings(directory, { ...agents('./linked'), commands: [realpathSync(real)] }), [])
+})
+
+test('a program of a registry is named by the file that names it', async t => {
+  const { directory } = await agentsSetting(t)
+  const file = join(directory, 'registry.json')
+  const one = { id: 'one', distribution: { npx: { package: 'one-agent' } } }
+  await writeFile(file, JSON.stringify({ agents: [one] }))
+  const agents = { list: {}, registry: { file: 'registry.json', use: ['one'] }, commands: ['/nowhere/*'] }
+
+  await assert.rejects(warnings(directory, agents), ({ message }: Error) => {
+    assert.ok(message.includes(`${file}: agent "one": "npx" cannot be run`), message)
+    return true
+  })
+})
