@@ -75,6 +75,8 @@ test('a form of no shape can be answered', async context => {
     const { id } = await desk.delegate(request(), ANN)
     const { questions } = await settled(desk, id)
     desk.answer(id, 'ann', questions[0]?.id ?? '', { action: 'accept', content: { name: 'Ann' } })
-    assert.equal((await settled(desk, id)).text, '{"action":"accept","content":{"name":"Ann"}}')
+    const ended = await settled(desk, id)
+    assert.equal(ended.why, undefined, 'what it asked is no reason for its end')
+    assert.equal(ended.text, '{"action":"accept","content":{"name":"Ann"}}')
   }
 })
