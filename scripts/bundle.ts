@@ -21,7 +21,7 @@ const LATE = [
   /^src\/(testing|control|workers)\//,
   // Before it is known what is wanted, and what takes oclif.
   /^src\/cli\/(main|short-way|own-manifest|commands|gateway-command)\b/,
-  /^src\/cli\/(agent-flags|agents|audit|cache|call|call-.*|completion|import|inspect|inspection-lines|list-all|new-.*|plugin-template|ps|reload-running|run-agent|serve-worker|steer|tools|upstream-logs|with-.*)\b/,
+  /^src\/cli\/(agent-flags|agents|audit|cache|call|call-.*|completion|fill-in|import|inspect|inspection-lines|list-all|new-.*|plugin-template|ps|reload-running|run-agent|serve-worker|steer|tools|upstream-logs|with-.*)\b/,
   /^src\/transport\/(call-(http|sse|ws)-|ws\/|in-process-transport)/,
   /^plugins\/agents\/(?!index\.)/,
   /^plugins\/(auth\/(tokens|key-set)|rate-limit\/quota)\./,
