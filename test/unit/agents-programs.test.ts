@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { realpathSync } from 'node:fs'
-import { chmod, symlink, writeFile } from 'node:fs/promises'
+import { chmod, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createGateway } from '../../src/gateway.ts'
+import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { JsonObject, Log } from '../../src/plugin.ts'
 import { agentsSetting } from './agents-setting.ts'
 
-/** What is warned of when a gateway with these agents is made. */
-async function warnings(directory: string, agents: JsonObject): Promise<string[]> {
+/** What is warned of while a gateway with these agents is there. */
+async function warnings(
+  directory: string,
+  agents: JsonObject,
+  use: (gateway: Gateway) => Promise<unknown> = gateway => gateway.inspect(),
+): Promise<string[]> {
   const warned: string[] = []
   const nothing = (): void => undefined
   const log: Log = {
@@ -16,16 +20,17 @@ async function warnings(directory: string, agents: JsonObject): Promise<string[]
     warn: message => void warned.push(message),
     child: () => log,
   }
-  const gateway = await createGateway(
-    { version: 1, agents: { roots: ['work'], ...agents } },
-    { directory, log },
-  )
+  const gateway = await createGateway(withAgents(agents), { directory, log, state: join(directory, 'state') })
   try {
-    await gateway.inspect()
+    await use(gateway)
   } finally {
     await gateway.close()
   }
   return warned
+}
+
+function withAgents(agents: JsonObject): JsonObject {
+  return { version: 1, agents: { roots: ['work'], ...agents } }
 }
 
 test('a program that may never run is refused by its real path before anything starts, and one that is not there is warned of', async t => {
@@ -59,4 +64,22 @@ test('a program of a registry is named by the file that names it', async t => {
     assert.ok(message.includes(`${file}: agent "one": "npx" cannot be run`), message)
     return true
   })
+})
+
+test('another file for the tasks is taken at the next start, which is said once', async t => {
+  const { directory, agent } = await agentsSetting(t)
+  const list = { one: agent() }
+  const warned = await warnings(directory, { list }, async gateway => {
+    await gateway.start()
+    await gateway.settled()
+    const other = { list, tasks: { file: 'other.db' } }
+    await gateway.reload(withAgents(other))
+    await gateway.reload(withAgents({ ...other, prefix: 'x_' }))
+  })
+
+  assert.deepEqual(
+    warned.filter(message => message.includes('tasks.file')),
+    ['another agents.tasks.file takes effect at the next start of the gateway'],
+  )
+  await assert.rejects(stat(join(directory, 'other.db')))
 })
