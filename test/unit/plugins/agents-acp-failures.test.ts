@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { AgentFailure } from '../../../plugins/agents/agent-ports.ts'
+import type { AgentFailure, PermissionOutcome } from '../../../plugins/agents/agent-ports.ts'
+import { FakeClock } from '../listen-fake-gate.ts'
 import { agentWorld, fails, isAlive, listener, say, wish } from './agents-kit.ts'
 
 const BLINK = { timeouts: { initialize: '400ms', session: '400ms' } }
@@ -160,8 +161,6 @@ test('a line that is too long, and endless junk, end the process as a broken pro
   )
 })
 
-const SHORT = { timeouts: { firstUpdate: '300ms', idle: '300ms', turn: '10s' } }
-
 test('a turn without a sign of life, or that goes quiet, or lasts too long fails with its phase, and the process is ended', async t => {
   const { pool, directory } = await agentWorld(t)
   const run = async (script: string, settings: object) => {
@@ -172,8 +171,8 @@ test('a turn without a sign of life, or that goes quiet, or lasts too long fails
     return { error: error as AgentFailure, pid }
   }
   const runs = await Promise.all([
-    run('[[hang]]', SHORT),
-    run('[[say a]] [[deaf]]', SHORT),
+    run('[[hang]]', { timeouts: { firstUpdate: '300ms' } }),
+    run('[[say a]] [[deaf]]', { timeouts: { idle: '300ms' } }),
     run('[[say a]] [[sleep 200]] [[say b]] [[hang]]', { timeouts: { idle: '10s', turn: '500ms' } }),
   ])
 
@@ -187,25 +186,36 @@ test('a turn without a sign of life, or that goes quiet, or lasts too long fails
   )
 })
 
+const MINUTE = 60_000
+
 test('an agent that waits for our answer is not idle', async t => {
   const { pool, directory } = await agentWorld(t)
+  const clock = new FakeClock()
   const { side, text } = listener(async () => {
-    await new Promise(resolve => setTimeout(resolve, 700))
+    clock.advance(29 * MINUTE)
     return { optionId: 'no' }
   })
-  const session = await pool({ settings: SHORT }).open(wish(directory, side))
+  const settings = { timeouts: { firstUpdate: '1m', idle: '1m', turn: '30m' } }
+  const session = await pool({ settings, parts: { clock } }).open(wish(directory, side))
   assert.equal((await session.prompt(say('[[ask edit a]]'))).stopReason, 'end_turn')
   assert.equal(text(), 'rejected no')
 })
 
 test('a turn that times out beside a busy one costs the neighbour nothing when the agent stops', async t => {
   const { pool, directory } = await agentWorld(t)
-  const agent = pool({ settings: { timeouts: { firstUpdate: '500ms' } } })
+  const clock = new FakeClock()
+  const agent = pool({ parts: { clock }, settings: { timeouts: { firstUpdate: '1m', idle: '10m' } } })
+  const answered = Promise.withResolvers<PermissionOutcome>()
+  const heard = listener(() => answered.promise)
   const quiet = await agent.open(wish(directory, listener().side))
-  const lively = await agent.open(wish(directory, listener().side))
-  const goesOn = lively.prompt(say('[[say a]] [[sleep 1000]] [[say b]]'))
-  await assert.rejects(quiet.prompt(say('[[hang]]')), fails('timeout', 'firstUpdate'))
+  const lively = await agent.open(wish(directory, heard.side))
+  const goesOn = lively.prompt(say('[[ask edit a]]'))
+  await heard.until(() => heard.requests.length > 0)
+  const late = assert.rejects(quiet.prompt(say('[[hang]]')), fails('timeout', 'firstUpdate'))
+  clock.advance(MINUTE)
+  await late
   assert.equal(isAlive(lively.pid), true)
+  answered.resolve({ optionId: 'no' })
   assert.equal((await goesOn).stopReason, 'end_turn')
   const next = await agent.open(wish(directory, listener().side))
   assert.notEqual(next.pid, lively.pid)
