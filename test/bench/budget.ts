@@ -1,7 +1,7 @@
 /**
  * Fails when the road has become grossly dearer: `npm run budget`, about twenty seconds. It measures the processor time of
  * a few calls as ratios to the raw yardsticks, and holds them against those of the last full bench. The
- * cheapest of a few short rounds counts, the limit is generous, and only what is over it twice fails: a noisy machine must
+ * cheapest of a few short rounds counts, the limit is generous, and only what is over it three times fails: a noisy machine must
  * not be taken for a regression, and one that others keep busy is not judged.
  */
 import { availableParallelism, loadavg } from 'node:os'
@@ -29,7 +29,7 @@ const PACE: Pace = {
   subjectWarmMs: 150,
   subjectWarmCalls: 8000,
 }
-const TRIES = 2
+const TRIES = 3
 /** For each processor. */
 const MOST_LOAD = 2
 
