@@ -41,8 +41,8 @@ test('two workers live and die as one gateway', async t => {
       plugins: { picky: { use: plugin } },
     })
   const says = (text: string): string => `export default { name: 'picky', setup() { ${text} } }`
-  // Only the second of the processes that load it refuses.
-  const second = "if (fs.existsSync('seen')) throw new Error('not here'); fs.writeFileSync('seen', '')"
+  // Only the second of the processes that load it refuses, also of two that do so at the same time.
+  const second = "try { fs.writeFileSync('seen', '', { flag: 'wx' }) } catch { throw new Error('not here') }"
   const running = await twoWorkers(t, JSON.parse(config('none', './fine.mjs')) as object, {
     files: { 'fine.mjs': says(''), 'picky.mjs': `import fs from 'node:fs'\n${says(second)}` },
   })
