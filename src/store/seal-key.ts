@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, link, mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { link, open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Log } from '../core/ports.ts'
 import { reasonOf } from '../errors.ts'
+import { writeWhole } from './whole-file.ts'
 
 const NAME = 'seal.key'
 const BYTES = 32
@@ -54,26 +55,13 @@ async function read(path: string): Promise<Buffer | undefined> {
 
 /** Whole or not at all. Of several processes that make one at the same time, all get that of the first. */
 async function make(path: string, replaces: boolean): Promise<Buffer> {
-  if ((await mkdir(dirname(path), { recursive: true, mode: 0o700 })) !== undefined)
-    await chmod(dirname(path), 0o700)
   const key = randomBytes(BYTES)
-  const next = `${path}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`
   try {
-    const file = await open(next, 'wx', 0o600)
-    try {
-      await file.writeFile(key)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    if (replaces) await rename(next, path)
-    else await link(next, path)
+    await writeWhole(path, key, replaces ? rename : link)
     return key
   } catch (error) {
     const theirs = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await read(path) : undefined
     if (theirs === undefined) throw error
     return theirs
-  } finally {
-    await rm(next, { force: true }).catch(() => undefined)
   }
 }

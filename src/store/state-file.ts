@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
-import { chmod, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Log } from '../core/ports.ts'
 import { reasonOf } from '../errors.ts'
+import { writeWhole } from './whole-file.ts'
 
 /** Files that could not be read and are kept for people to look at. */
 const MAX_ASIDE = 3
@@ -64,7 +64,7 @@ export class StateFile {
     const text = Buffer.from(JSON.stringify(value))
     try {
       if (text.length > maxBytes) throw new Error(`it would be larger than ${maxBytes} bytes`)
-      await this.#replace(text)
+      await writeWhole(this.#options.path, text, rename)
       this.#hasFailed = false
       return true
     } catch (error) {
@@ -105,26 +105,6 @@ export class StateFile {
       return readFileSync(file, 'utf8')
     } finally {
       closeSync(file)
-    }
-  }
-
-  async #replace(text: Buffer): Promise<void> {
-    const { path } = this.#options
-    if ((await mkdir(dirname(path), { recursive: true, mode: 0o700 })) !== undefined)
-      await chmod(dirname(path), 0o700)
-    const next = `${path}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`
-    try {
-      const file = await open(next, 'wx', 0o600)
-      try {
-        await file.writeFile(text)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await rename(next, path)
-    } catch (error) {
-      await rm(next, { force: true }).catch(() => undefined)
-      throw error
     }
   }
 }

@@ -1,11 +1,10 @@
-import { rm } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { HttpServe, Neighbours } from '../core/ports.ts'
 import { HEADER } from '../protocol/names.ts'
 import { RPC } from '../protocol/rpc-error.ts'
 import { refusal } from '../transport/guard-http.ts'
 import { sendRefusal } from '../transport/http/reply.ts'
-import { socketOf, type Place } from './place.ts'
+import { listenAt, socketOf, type Place } from './place.ts'
 import { sessionPrefix, whoseSession } from './whose.ts'
 
 const { Agent, createServer, request: send } = process.getBuiltinModule('node:http')
@@ -46,15 +45,8 @@ export class HandedRequests implements Neighbours {
     this.#server.maxHeadersCount = MAX_HEADERS
   }
 
-  async start(): Promise<void> {
-    const path = socketOf(this.#place, this.#number, 'http')
-    // One that this worker's last process has left.
-    await rm(path, { force: true })
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      // Not one that the workers share.
-      this.#server.listen({ path, exclusive: true }, resolve)
-    })
+  start(): Promise<void> {
+    return listenAt(this.#server, socketOf(this.#place, this.#number, 'http'))
   }
 
   stop(): void {

@@ -1,9 +1,8 @@
-import { rm } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Answer, Gate, Inbound, JsonObject, Principal, Session } from '../core/ports.ts'
 import { readSession, writeSession } from './crossing-session.ts'
 import { Line, type Served } from './line.ts'
-import { socketOf, type Place } from './place.ts'
+import { listenAt, socketOf, type Place } from './place.ts'
 
 /** The lines between workers: what one of them holds is taken up again there, wherever its client comes back. */
 export class Mates {
@@ -22,14 +21,8 @@ export class Mates {
     this.#server = createServer(socket => this.#take(socket))
   }
 
-  async start(): Promise<void> {
-    const path = socketOf(this.#place, this.#number, 'line')
-    // One that this worker's last process has left.
-    await rm(path, { force: true })
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen({ path, exclusive: true }, resolve)
-    })
+  start(): Promise<void> {
+    return listenAt(this.#server, socketOf(this.#place, this.#number, 'line'))
   }
 
   stop(): void {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
+import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -33,4 +34,14 @@ export async function removePlace({ directory }: Place): Promise<void> {
 /** Where a worker takes what others hand on: whole HTTP requests, or what is on the road already. */
 export function socketOf({ directory }: Place, number: number, of: 'http' | 'line'): string {
   return join(directory, `w${number}.${of}`)
+}
+
+/** Has a server take what comes there, in place of one that this worker's last process has left. */
+export async function listenAt(server: Server, path: string): Promise<void> {
+  await rm(path, { force: true })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    // Not one that the workers share.
+    server.listen({ path, exclusive: true }, resolve)
+  })
 }
