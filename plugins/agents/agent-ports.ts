@@ -105,6 +105,8 @@ export interface AgentToolCall {
   readonly paths: readonly string[]
   readonly rawInput: JsonObject | undefined
   readonly content: readonly JsonObject[]
+  /** What could not be taken of what the agent said, in words, by what it is about; undefined where nothing is missing. */
+  readonly unseen?: { readonly title?: string; readonly input?: string; readonly content?: string }
 }
 
 /** What the agent wants to do; `call` is merged with what it announced before. */

@@ -64,7 +64,8 @@ async function reply(
   { err }: Terminal,
   host: NodeJS.Process,
 ): Promise<void> {
-  err.line(`${err.paint('yellow', 'asks')} ${oneLine(String(question.message))}`)
+  const [first = '', ...more] = String(question.message).split('\n').map(plainText)
+  for (const line of [`${err.paint('yellow', 'asks')} ${first}`, ...more]) err.line(line)
   const content = host.stdin.isTTY ? await filledIn(question.schema, host) : undefined
   if (content === undefined) err.line(err.paint('dim', 'declined'))
   const answer = content === undefined ? { action: 'decline' } : { action: 'accept', content }

@@ -61,27 +61,61 @@ function blank(id: string): AgentToolCall {
 }
 
 /** What is said again replaces what was said before; paths only grow, as a rule may have to hold for all of them. */
-function merged(
-  { call, paths }: Known,
-  { title, kind, status, rawInput, content }: JsonObject,
-): AgentToolCall {
+function merged({ call, paths }: Known, said: JsonObject): AgentToolCall {
+  const { kind, status } = said
+  const { title, input, content } = takenOf(said, call)
+  const missing = Object.entries({ title, input, content }).flatMap(([what, { unseen }]) =>
+    unseen === undefined ? [] : [[what, unseen] as const],
+  )
   return {
     id: call.id,
-    title: typeof title === 'string' ? title.slice(0, MAX_TITLE) : call.title,
-    kind: KINDS.has(kind) ? (kind as ToolKind) : kind === undefined || kind === null ? call.kind : undefined,
+    title: title.value,
+    kind: KINDS.has(kind) ? (kind as ToolKind) : hasValue(kind) ? undefined : call.kind,
     status: STATES.has(status) ? (status as AgentToolCall['status']) : call.status,
     paths: paths.paths,
-    rawInput: inputOf(rawInput, call.rawInput),
-    content: Array.isArray(content) ? lightOf(content.filter(isObject)) : call.content,
+    rawInput: input.value,
+    content: content.value,
+    ...(missing.length === 0 ? {} : { unseen: Object.fromEntries(missing) }),
   }
 }
 
-function inputOf(said: unknown, before: JsonObject | undefined): JsonObject | undefined {
-  if (said === undefined || said === null) return before
-  return isObject(said) && !isHeavierThan(MAX_INPUT, said) ? said : undefined
+/** The members that may be too large, as they were said now, or else before. */
+function takenOf({ title, rawInput, content }: JsonObject, { unseen = {}, ...before }: AgentToolCall) {
+  return {
+    title: typeof title === 'string' ? titleOf(title) : { value: before.title, unseen: unseen.title },
+    input: hasValue(rawInput) ? inputOf(rawInput) : { value: before.rawInput, unseen: unseen.input },
+    content: Array.isArray(content) ? contentOf(content) : { value: before.content, unseen: unseen.content },
+  }
 }
 
-function lightOf(content: readonly JsonObject[]): readonly JsonObject[] {
-  const blocks = content.slice(0, MAX_BLOCKS)
-  return isHeavierThan(MAX_CONTENT, blocks) ? [] : blocks
+/** What was taken of a member, and in words what was not. */
+interface Taken<T> {
+  readonly value: T
+  readonly unseen: string | undefined
+}
+
+function hasValue(said: unknown): boolean {
+  return said !== undefined && said !== null
+}
+
+/** Both ends of a long one: what matters may stand at either. */
+function titleOf(title: string): Taken<string> {
+  if (title.length <= MAX_TITLE) return { value: title, unseen: undefined }
+  const half = MAX_TITLE / 2
+  const value = `${title.slice(0, half).toWellFormed()} … ${title.slice(-half).toWellFormed()}`
+  return { value, unseen: `${title.length - MAX_TITLE} characters of its title` }
+}
+
+function inputOf(said: unknown): Taken<JsonObject | undefined> {
+  if (!isObject(said)) return { value: undefined, unseen: 'its input, which is no object' }
+  if (!isHeavierThan(MAX_INPUT, said)) return { value: said, unseen: undefined }
+  return { value: undefined, unseen: `its input, which has more than ${MAX_INPUT} bytes` }
+}
+
+function contentOf(content: readonly unknown[]): Taken<readonly JsonObject[]> {
+  const blocks = content.filter(isObject).slice(0, MAX_BLOCKS)
+  if (isHeavierThan(MAX_CONTENT, blocks))
+    return { value: [], unseen: `its content, which has more than ${MAX_CONTENT} bytes` }
+  const left = content.length - blocks.length
+  return { value: blocks, unseen: left === 0 ? undefined : `${left} pieces of its content` }
 }

@@ -3,6 +3,7 @@ import type { AgentToolCall } from '../agent-ports.ts'
 
 const MAX_DEPTH = 6
 const MAX_PATHS = 256
+const MAX_COMMANDS = 256
 
 /** Members of a tool call's input that name a file, in the spellings of the agents there are. */
 const PATH_KEYS =
@@ -10,19 +11,27 @@ const PATH_KEYS =
 /** Members whose text is written somewhere, or read by somebody. */
 const CONTENT_KEYS =
   /^(contents?|text|(old|new)_?(string|str|text|source)|file_?text|insert_?text|patch|diff|unified_diff|prompt|description|query|pattern|regex|thought)$/i
-const COMMAND_KEYS = ['command', 'cmd', 'command_line', 'commandLine', 'script'] as const
+export const COMMAND_KEYS = ['command', 'cmd', 'command_line', 'commandLine', 'script'] as const
 /** A shell that is asked to run one text, by a name that is surely the shell. */
 const SHELL = /^(\/(usr\/)?bin\/)?(ba|z|da|k)?sh$/
 const SHELL_FLAGS = /^-[a-z]*c$/
 
-/** Every command line that the input of a tool call names. A list that only wraps a text in a shell is that text. */
+/** Every command line that the input of a tool call names, however deep. A list that only wraps a text in a shell is that text. */
 export function commandLinesOf({ rawInput }: AgentToolCall): string[] {
-  if (rawInput === undefined) return []
-  return COMMAND_KEYS.flatMap(key => {
-    const value = rawInput[key]
-    if (typeof value === 'string') return [withArguments(value, rawInput.args)]
-    return isTexts(value) && value.length > 0 ? [lineOf(value)] : []
-  })
+  const lines: string[] = []
+  collectCommands(rawInput, lines, 0)
+  return lines
+}
+
+function collectCommands(value: unknown, lines: string[], depth: number): void {
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH || lines.length > MAX_COMMANDS) return
+  if (isObject(value)) lines.push(...COMMAND_KEYS.flatMap(key => commandLine(value[key], value.args)))
+  for (const inner of Object.values(value)) collectCommands(inner, lines, depth + 1)
+}
+
+function commandLine(named: unknown, args: unknown): string[] {
+  if (typeof named === 'string') return [withArguments(named, args)]
+  return isTexts(named) && named.length > 0 ? [lineOf(named)] : []
 }
 
 /**

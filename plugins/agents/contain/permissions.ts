@@ -26,16 +26,31 @@ export interface PermissionSite {
 /** What shells read as more than words; where a rule allows, its `*` never stands for one of these. */
 const OPERATORS = /[^;&|<>()`$\n\r\\]/g
 
-/** The first rule that fits decides. `request.call` is merged with what the agent announced of it before. */
+/** Whether a rule fits a call; `unknown` where the call does not tell what the rule asks about. */
+type Fit = 'yes' | 'no' | 'unknown'
+
+/**
+ * The first rule that fits decides. `request.call` is merged with what the agent announced of it before. Where a call
+ * does not tell what a rule that denies or asks looks for, nothing behind that rule allows it: it is asked.
+ */
 export async function decide(
   policy: PermissionPolicy,
   request: PermissionRequest,
   site: PermissionSite,
 ): Promise<Decision> {
+  let unsure: string | undefined
   for (const [index, rule] of policy.rules.entries()) {
-    if (await fits(rule, request.call, site)) return { do: rule.do, rule: `rule ${index + 1}` }
+    const name = `rule ${index + 1}`
+    const fit = await fitOf(rule, request.call, site)
+    if (fit === 'yes') return unlessUnsure({ do: rule.do, rule: name }, unsure)
+    if (fit === 'unknown' && rule.do !== 'allow') unsure ??= name
   }
-  return { do: policy.default, rule: 'default' }
+  return unlessUnsure({ do: policy.default, rule: 'default' }, unsure)
+}
+
+function unlessUnsure(decision: Decision, unsure: string | undefined): Decision {
+  if (decision.do !== 'allow' || unsure === undefined) return decision
+  return { do: 'ask', rule: `${unsure} (the call does not tell what it looks for)` }
 }
 
 const CHOICES = { allow: ['allow_once'], deny: ['reject_once', 'reject_always'] } as const
@@ -49,44 +64,87 @@ export function choose(options: PermissionRequest['options'], verdict: 'allow' |
   return 'cancelled'
 }
 
-async function fits(rule: Rule, call: AgentToolCall, site: PermissionSite): Promise<boolean> {
-  const { kinds, commands, titles, within } = rule
-  if (kinds !== undefined && (call.kind === undefined || !kinds.includes(call.kind))) return false
-  if (titles !== undefined && !globs(titles)(call.title)) return false
-  if (commands !== undefined && !fitsCommands(commands, call, rule.do)) return false
-  return within === undefined || fitsWithin(rule, within, call, site)
+async function fitOf(rule: Rule, call: AgentToolCall, site: PermissionSite): Promise<Fit> {
+  const fits = [fitKinds(rule, call), fitTitles(rule, call), fitCommands(rule, call)]
+  if (!fits.includes('no')) fits.push(await fitWithin(rule, call, site))
+  return fits.includes('no') ? 'no' : fits.includes('unknown') ? 'unknown' : 'yes'
 }
 
-function fitsCommands(commands: readonly string[], call: AgentToolCall, verdict: Verdict): boolean {
+function fitKinds({ kinds, do: verdict }: Rule, call: AgentToolCall): Fit {
+  if (kinds === undefined) return 'yes'
+  if (call.kind !== undefined && kinds.includes(call.kind)) return 'yes'
+  // Whatever it is called: a call with a command executes it.
+  if (verdict !== 'allow' && kinds.includes('execute') && commandLinesOf(call).length > 0) return 'yes'
+  return call.kind === undefined ? 'unknown' : 'no'
+}
+
+function fitTitles({ titles }: Rule, { title, unseen }: AgentToolCall): Fit {
+  if (titles === undefined || globs(titles)(title)) return 'yes'
+  return title === '' || unseen?.title !== undefined ? 'unknown' : 'no'
+}
+
+function fitCommands({ commands, do: verdict }: Rule, call: AgentToolCall): Fit {
+  if (commands === undefined) return 'yes'
   const lines = commandLinesOf(call).map(line => line.trim())
-  const patterns = commands.map(pattern => ({ pattern, matches: globs(pattern) }))
-  const isMatch = (line: string): boolean =>
-    patterns.some(
-      ({ pattern, matches }) =>
-        matches(line) && (verdict !== 'allow' || operatorsOf(line) === operatorsOf(pattern)),
-    )
-  // An input that names several is allowed only when each one is, and refused when any is.
-  return lines.length > 0 && (verdict === 'allow' ? lines.every(isMatch) : lines.some(isMatch))
+  if (lines.length === 0) return mayHideCommand(call) ? 'unknown' : 'no'
+  // An input that names several is allowed only when each one is, and refused when any part of any is.
+  if (verdict === 'allow') return lines.every(line => isAllowedLine(line, commands)) ? 'yes' : 'no'
+  const matches = globs(commands)
+  if (lines.some(line => matches(line) || commandsIn(line).some(matches))) return 'yes'
+  return call.unseen?.input === undefined ? 'no' : 'unknown'
+}
+
+/** Whether a call that names no command may be one all the same. */
+function mayHideCommand({ kind, rawInput }: AgentToolCall): boolean {
+  return kind === undefined || kind === 'execute' || (kind === 'other' && rawInput === undefined)
+}
+
+function isAllowedLine(line: string, commands: readonly string[]): boolean {
+  return commands.some(pattern => globs(pattern)(line) && operatorsOf(line) === operatorsOf(pattern))
+}
+
+/** What stands between the operators of a shell, each by itself. */
+function commandsIn(line: string): string[] {
+  return line
+    .split(/[;&|<>()`$\n\r]+/)
+    .map(part => part.trim())
+    .filter(part => part !== '')
 }
 
 function operatorsOf(line: string): string {
   return line.replace(OPERATORS, '')
 }
 
-async function fitsWithin(
-  rule: Rule,
+/** Kinds of calls that need name no file. */
+const WITHOUT_FILES: ReadonlySet<string | undefined> = new Set(['think', 'fetch', 'switch_mode'])
+
+async function fitWithin(rule: Rule, call: AgentToolCall, site: PermissionSite): Promise<Fit> {
+  if (rule.within === undefined) return 'yes'
+  const inside = await areWithin(rule.within, call, site)
+  const isTold = inside.length > 0 && !inside.includes(undefined) && !isOpaque(rule, call)
+  // All files must be inside to be allowed, and any one that is inside is enough to be refused.
+  if (rule.do === 'allow') return isTold && !inside.includes(false) ? 'yes' : 'no'
+  if (inside.includes(true)) return 'yes'
+  if (inside.length === 0 && WITHOUT_FILES.has(call.kind)) return 'no'
+  return isTold && call.unseen === undefined ? 'no' : 'unknown'
+}
+
+/** Of each file that a call names whether it is in a directory; undefined where that cannot be known. */
+async function areWithin(
   within: string,
   call: AgentToolCall,
   { cwd, directory }: PermissionSite,
-): Promise<boolean> {
-  // Nobody knows what a command touches, unless the rule knows the command.
-  if (rule.commands === undefined && (call.kind === 'execute' || commandLinesOf(call).length > 0))
-    return false
-  const paths = pathsOf(call)
-  if (paths === undefined || paths.length === 0) return false
+): Promise<(boolean | undefined)[]> {
   const base = within === 'cwd' ? cwd : await realOf(path.resolve(directory, within), directory)
+  const paths = pathsOf(call)
+  if (base === undefined || paths === undefined) return [undefined]
   const reals = await Promise.all(paths.map(file => realOf(file, cwd)))
-  return base !== undefined && reals.every(real => real !== undefined && isWithin(base, real))
+  return reals.map(real => (real === undefined ? undefined : isWithin(base, real)))
+}
+
+/** Nobody knows what a command touches, unless the rule knows the command. */
+function isOpaque({ commands }: Rule, call: AgentToolCall): boolean {
+  return commands === undefined && (call.kind === 'execute' || commandLinesOf(call).length > 0)
 }
 
 /** Where a path leads, or would once it is made; undefined when that cannot be known. */

@@ -11,7 +11,7 @@ const MAX_SCHEMA = 64 * 1024
 /** How a question of an agent came out; `late` when nobody answered, `ended` when the task has. */
 export type Outcome = QuestionAnswer | 'late' | 'ended'
 
-/** Asks the owner of a task, and waits for the answer. */
+/** Asks the owner of a task, and waits for the answer. The message is shown as it is: without secrets and control characters. */
 export function ask(
   office: Office,
   live: LiveTask,
@@ -26,10 +26,9 @@ export function ask(
   const hidden = office.environment.hide(JSON.stringify(schema))
   if (asks.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')
   if (gone.some(({ aborted }) => aborted)) return Promise.resolve('ended')
-  const text = lineOf(office, message, 4000)
-  journal.event('permission', `asks: ${text}`)
+  journal.event('permission', `asks: ${message}`)
   const id = questionId(journal.data.seq)
-  office.output.ask(record.id, { id, kind, message: text, schema: JSON.parse(hidden) as JsonObject })
+  office.output.ask(record.id, { id, kind, message, schema: JSON.parse(hidden) as JsonObject })
   const outcome = new Promise<Outcome>(resolve => {
     const settle = (result: Outcome): void => {
       if (!asks.delete(id)) return
@@ -44,7 +43,8 @@ export function ask(
     for (const signal of gone) signal.addEventListener('abort', onAbort, { once: true })
     asks.set(id, settle)
   })
-  if (!journal.move(['running', 'input_required'], 'input_required', { why: text })) asks.get(id)?.('ended')
+  if (!journal.move(['running', 'input_required'], 'input_required', { why: message }))
+    asks.get(id)?.('ended')
   return outcome
 }
 
@@ -71,7 +71,8 @@ export async function elicit(
   // A link that an agent wants opened is nobody's business here: its words are a model's.
   if ((mode !== undefined && mode !== 'form') || typeof message !== 'string') return { action: 'decline' }
   const schema = isObject(requestedSchema) ? requestedSchema : {}
-  const outcome = await ask(office, live, { kind: 'elicitation', message, schema }, maxMs, unwanted)
+  const question = { kind: 'elicitation', message: lineOf(office, message, 4000), schema } as const
+  const outcome = await ask(office, live, question, maxMs, unwanted)
   if (typeof outcome === 'string') return { action: 'cancel' }
   return outcome.action === 'accept'
     ? { action: 'accept', content: outcome.content }

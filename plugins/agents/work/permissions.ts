@@ -1,9 +1,10 @@
-import type { AgentToolCall, PermissionOutcome, PermissionRequest } from '../agent-ports.ts'
+import type { PermissionOutcome, PermissionRequest } from '../agent-ports.ts'
 import type { AgentSettings } from '../settings-ports.ts'
 import type { Verdict } from '../work-ports.ts'
 import { ask } from './asks.ts'
 import { lineOf, type LiveTask, type Office } from './office.ts'
 import { countEffect } from './effects.ts'
+import { callInOneLine, permissionQuestion } from './permission-question.ts'
 
 const ALLOW = 'allow'
 const SCHEMA = {
@@ -58,7 +59,7 @@ async function asked(
   { call, signal }: PermissionRequest,
   { by }: Verdict,
 ): Promise<Decided | 'ended'> {
-  const message = `${settings.id} wants to ${nameOf(call)}. Allow it once?`
+  const message = permissionQuestion(settings.id, call, office.environment.hide)
   const question = { kind: 'permission', message, schema: SCHEMA } as const
   const outcome = await ask(office, live, question, settings.permissions.askTimeoutMs, signal)
   if (outcome === 'ended') return 'ended'
@@ -80,7 +81,7 @@ function answer(
   const { journal } = live
   const offered = (kind: string): string | undefined => options.find(option => option.kind === kind)?.optionId
   const allowing = decided.do === 'allow' ? offered('allow_once') : undefined
-  const line = `${nameOf(call)} (${decided.by})`
+  const line = `${callInOneLine(call, office.environment.hide)} (${decided.by})`
   office.counters.permission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
   if (allowing !== undefined) {
     // The record comes first: what was allowed may have happened, whatever becomes of us.
@@ -93,9 +94,4 @@ function answer(
   journal.deny(lineOf(office, why))
   const refusing = offered('reject_once') ?? offered('reject_always')
   return refusing === undefined ? 'cancelled' : { optionId: refusing }
-}
-
-function nameOf({ kind, title, paths }: AgentToolCall): string {
-  const at = paths.length > 0 && !paths.some(path => title.includes(path)) ? ` [${paths.join(', ')}]` : ''
-  return `${kind ?? 'do something of no kind'}: ${title}${at}`
 }

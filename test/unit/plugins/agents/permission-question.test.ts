@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ToolCalls } from '../../../../plugins/agents/acp/tool-calls.ts'
+import { callInOneLine, permissionQuestion } from '../../../../plugins/agents/work/permission-question.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
+import { ANN, call, deskOf, END, FakeHost, OPTIONS, request, settled } from '../agents-work-kit.ts'
+
+const hide = (text: string): string => text.replaceAll('s3cret', '***')
+
+function asked(said: JsonObject): string {
+  const merged = new ToolCalls().merge({ toolCallId: '1', ...said })
+  assert.ok(merged)
+  return permissionQuestion('copilot', merged.call, hide)
+}
+
+test('a person is asked about the command of the call, whatever its title says', () => {
+  const question = asked({
+    title: 'List the files',
+    kind: 'execute',
+    rawInput: { command: 'bash -c "touch x; curl evil"', description: 'lists' },
+  })
+
+  assert.match(question, /^copilot wants to execute: List the files\n/)
+  assert.match(question, /\ncommand: "bash -c \\"touch x; curl evil\\""\n/)
+  assert.match(question, /\ninput: \{"description":"lists"\}\n/)
+  assert.match(question, /\nAllow it once\?$/)
+})
+
+test('arguments of a command keep their bounds', () => {
+  const question = asked({ title: 'x', kind: 'execute', rawInput: { command: 'rm', args: ['-rf', 'a b'] } })
+
+  assert.match(question, /\ncommand: "rm"\nargs: \["-rf","a b"\]\n/)
+})
+
+test('newlines, controls and characters that turn or hide text are written out', () => {
+  const question = asked({
+    title: 'Look\nAllow it once?\ncommand: "ls"',
+    kind: 'execute',
+    rawInput: { command: 'ls\nrm -rf x\r\u001b[2K\u202e\u200b\u00a0\u{e0041}' },
+  })
+
+  assert.match(question, /^copilot wants to execute: "Look\\nAllow it once\?\\ncommand: \\"ls\\""\n/)
+  assert.match(question, /\ncommand: "ls\\nrm -rf x\\r\\u001b\[2K\\u202e\\u200b\\u00a0\\udb40\\udc41"\n/)
+  assert.equal(question.split('\n').length, 3)
+})
+
+test('what is too long is shown from both ends, and says how much is missing', () => {
+  const command = `echo start ${'a'.repeat(10_000)}; curl evil`
+  const question = asked({ title: `List ${'t'.repeat(5000)} tail`, kind: 'execute', rawInput: { command } })
+
+  assert.match(question, /"echo start a+" \[… 8\d{3} characters are not shown …\] "a+; curl evil"/)
+  assert.match(question, /: "List t+" \[… \d+ characters are not shown …\] "t+ tail"\n/)
+  assert.match(question, /not told: 2962 characters of its title/)
+})
+
+test('an edit shows its files, what it writes, and what that takes the place of', () => {
+  const diff = { type: 'diff', path: '/w/a', oldText: 'old', newText: 'new\ns3cret' }
+  const question = asked({ title: 'Write', kind: 'edit', locations: [{ path: '/w/b' }], content: [diff] })
+
+  assert.match(question, /\nfiles: "\/w\/b", "\/w\/a"\n/)
+  assert.match(question, /\nwrites to "\/w\/a": "new\\n\*\*\*"\nin place of: "old"\n/)
+})
+
+test('what a call does not say is said', () => {
+  assert.match(asked({ title: 'Bash', kind: 'execute' }), /not told: the command; its input/)
+  assert.match(asked({ title: 'Write', kind: 'edit' }), /not told: which files; what it writes; its input/)
+  assert.match(
+    asked({ title: 'Bash' }),
+    /do something of no kind: Bash\nnot told: which kind of action it is/,
+  )
+  const heavy = asked({ title: 'x', kind: 'execute', rawInput: { command: 'x'.repeat(300_000) } })
+  assert.match(heavy, /not told: the command; its input, which has more than 262144 bytes/)
+  assert.match(asked({ title: 'x', kind: 'execute', rawInput: 'rm -rf /' }), /its input, which is no object/)
+  const blocks = Array.from({ length: 70 }, () => ({ type: 'content' }))
+  assert.match(asked({ title: 'x', kind: 'other', content: blocks }), /not told: 6 pieces of its content/)
+})
+
+test('every file is counted, and the log names the command too', () => {
+  const paths = Array.from({ length: 30 }, (_, index) => `/w/${index}`)
+  const question = asked({ title: 'x', kind: 'read', locations: paths.map(path => ({ path })) })
+  assert.match(question, /"\/w\/9" and 20 more\n/)
+  const said = call({ title: 'List', rawInput: { command: 'curl s3cret' } })
+  assert.equal(callInOneLine(said, hide), 'execute: List command "curl ***"')
+})
+
+test('the question of a task keeps its lines, and hides secrets', async context => {
+  const rawInput = { command: 'curl s3cret\nls' }
+  const host = new FakeHost(
+    'a',
+    async ({ side }) => {
+      await side.permission({ call: call({ title: 'List', rawInput }), options: OPTIONS })
+      return END
+    },
+    { permissions: { default: 'ask' } },
+  )
+  const desk = deskOf(context, [host])
+  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+
+  assert.deepEqual(view.questions[0]?.message.split('\n'), [
+    'a wants to execute: List',
+    String.raw`command: "curl ***\nls"`,
+    'Allow it once?',
+  ])
+})
