@@ -1,9 +1,11 @@
-import { watch } from 'node:fs'
+import { statSync, watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
-/** Editors write a file in several steps. */
-const SETTLE_MS = 100
+/** A file has come to rest when it was the same for so long. */
+const REST_MS = 150
+/** A file that is gone or empty is about to be written, for so long at most. */
+const LONGEST_GAP_MS = 2000
 
 /** Tells when one of some files changed. */
 export interface FileWatch {
@@ -14,22 +16,89 @@ export interface FileWatch {
 
 /** Watches directories rather than files: most editors put a new file in the place of the old one. */
 export function watchFiles(changed: () => void): FileWatch {
-  let watchers: FSWatcher[] = []
-  let timer: NodeJS.Timeout | undefined
-  const soon = (): void => {
-    clearTimeout(timer)
-    timer = setTimeout(changed, SETTLE_MS).unref()
+  return new RestingFiles(changed)
+}
+
+/** Tells of a change once, when no editor is in the middle of it: all files are there, not empty, and stay as they are. */
+class RestingFiles implements FileWatch {
+  readonly #changed: () => void
+  #watchers: FSWatcher[] = []
+  #files: readonly string[] = []
+  /** The files as they were last told of; what a file was before it was watched is unknown. */
+  #told: ReadonlyMap<string, Stamp> = new Map()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(changed: () => void) {
+    this.#changed = changed
   }
-  const close = (): void => {
-    clearTimeout(timer)
-    for (const watcher of watchers) watcher.close()
-    watchers = []
+
+  over(files: readonly string[]): void {
+    this.#unwatch()
+    this.#files = files
+    const soon = (): void => this.#soon()
+    this.#watchers = [...byDirectory(files)].map(([directory, names]) =>
+      watchDirectory(directory, names, soon),
+    )
+    const now = stampsOf(files)
+    const known = [...now].map(([file, stamp]) => [file, this.#told.get(file) ?? stamp] as const)
+    this.#told = new Map(known)
+    // What changed while the watchers were renewed was seen by none of them.
+    if (!areSame(now, this.#told)) this.#soon()
   }
-  const over = (files: readonly string[]): void => {
-    close()
-    watchers = [...byDirectory(files)].map(([directory, names]) => watchDirectory(directory, names, soon))
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#unwatch()
   }
-  return { over, close }
+
+  #unwatch(): void {
+    for (const watcher of this.#watchers) watcher.close()
+    this.#watchers = []
+  }
+
+  #soon(since = Date.now()): void {
+    const before = stampsOf(this.#files)
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#look(before, since), REST_MS).unref()
+  }
+
+  #look(before: ReadonlyMap<string, Stamp>, since: number): void {
+    const now = stampsOf(this.#files)
+    if (areSame(now, this.#told)) return
+    const isWritten = [...now.values()].every(({ size }) => size > 0)
+    const isLate = Date.now() - since > LONGEST_GAP_MS
+    if (!areSame(now, before) || (!isWritten && !isLate)) return this.#soon(since)
+    this.#told = now
+    this.#changed()
+  }
+}
+
+/** What tells one state of a file from another. A file that is not there has no size. */
+interface Stamp {
+  readonly size: number
+  readonly mtimeMs: number
+  readonly ino: number
+}
+
+const ABSENT: Stamp = { size: 0, mtimeMs: 0, ino: 0 }
+
+function stampsOf(files: readonly string[]): ReadonlyMap<string, Stamp> {
+  return new Map(files.map(file => [file, stampOf(file)]))
+}
+
+function stampOf(file: string): Stamp {
+  try {
+    return statSync(file)
+  } catch {
+    return ABSENT
+  }
+}
+
+function areSame(some: ReadonlyMap<string, Stamp>, others: ReadonlyMap<string, Stamp>): boolean {
+  return [...some].every(([file, { size, mtimeMs, ino }]) => {
+    const other = others.get(file)
+    return other?.size === size && other.mtimeMs === mtimeMs && other.ino === ino
+  })
 }
 
 function watchDirectory(directory: string, names: ReadonlySet<string>, soon: () => void): FSWatcher {

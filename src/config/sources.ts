@@ -48,9 +48,9 @@ export class Sources {
     if (!('text' in contents)) return this.#refuse(from, pointer, unreadable(file, contents))
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined
+    // A file without content is one that an editor is about to write, or a mistake; as a configuration it would end everything.
+    if (isEmpty(own)) return this.#refuse(own.origin, '', 'the file is empty', 'begin with "version: 1"')
     if (own.kind === 'map') return this.#extended(own, file)
-    if (own.kind === 'scalar' && own.value === null)
-      return { kind: 'map', origin: own.origin, entries: new Map() }
     return this.#refuse(own.origin, '', 'the file must hold a map', 'begin with "version: 1"')
   }
 
@@ -72,6 +72,10 @@ export class Sources {
   #refuse(origin: Origin, pointer: string, message: string, hint?: string): undefined {
     this.#report(problemAt(origin, { pointer, message, hint }))
   }
+}
+
+function isEmpty(tree: Tree): boolean {
+  return tree.kind === 'map' ? tree.entries.size === 0 : tree.kind === 'scalar' && tree.value === null
 }
 
 function unreadable(file: string, contents: Contents): string {

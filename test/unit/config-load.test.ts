@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { describeOrigins, loadConfig } from '../../src/config/index.ts'
 import { GatewayError } from '../../src/errors.ts'
-import { directoryWith, linesOf, load } from './config/temp.ts'
+import { directoryWith, linesOf, load, problemsOf } from './config/temp.ts'
 
 const WEB =
   'listeners: { pipe: { type: stdio } }\nupstreams:\n  web: { type: http, url: https://example.com }\n'
@@ -71,10 +71,32 @@ test('gateway.yaml comes before gateway.json, and JSON is read as well', async t
 test('an empty file is found rather than passed over', async t => {
   const home = directoryWith(t, { 'gateway.yaml': WEB, 'below/gateway.yaml': '' })
 
-  const { file } = await loadConfig({ cwd: join(home, 'below'), environment: { HOME: home } })
+  const [problem] = await problemsOf(loadConfig({ cwd: join(home, 'below'), environment: { HOME: home } }))
 
-  assert.equal(file, join(home, 'below/gateway.yaml'))
+  assert.equal(problem?.file, join(home, 'below/gateway.yaml'))
 })
+
+for (const [what, text] of Object.entries({
+  'without a byte': '',
+  'of comments alone': '# one day\n# more\n',
+  'that says null': 'null\n',
+  'with a document mark alone': '---\n',
+  'of an empty map': '{}\n',
+})) {
+  test(`a file ${what} is refused as empty, be it the configuration, its overlay or its base`, async t => {
+    const empty = /the file is empty – begin with "version: 1"$/
+    const full = `extends: base.yaml\n${WEB}`
+
+    const own = await linesOf(t, { 'gateway.yaml': text })
+    const overlay = await linesOf(t, { 'gateway.yaml': WEB, 'gateway.prod.yaml': text }, { env: 'prod' })
+    const base = await linesOf(t, { 'gateway.yaml': full, 'base.yaml': text })
+
+    for (const lines of [own, overlay, base]) {
+      assert.equal(lines.length, 1)
+      assert.match(lines[0] ?? '', empty)
+    }
+  })
+}
 
 test('no config at all, or one that cannot be read, is an error of its own', async t => {
   const home = directoryWith(t, {})
