@@ -17,6 +17,8 @@ interface RunOptions {
   readonly settled?: () => void
   /** Runs when nothing of the gateway is left. */
   readonly stopped?: () => Promise<void>
+  /** Resolves when whom it is run for has gone; default: when the clients of all listeners have. */
+  readonly ended?: () => Promise<void>
   /** What SIGHUP asks for. */
   readonly hangUp?: () => void
 }
@@ -24,7 +26,7 @@ interface RunOptions {
 /** Runs a gateway until a signal, an accident or its stdio client ends it; returns the exit code. */
 export async function runGateway(
   gateway: RunningGateway,
-  { host, log, started, settled, stopped, hangUp }: RunOptions,
+  { host, log, started, settled, stopped, ended = () => gateway.ended, hangUp }: RunOptions,
 ): Promise<number> {
   const signalled = stopSignal(host, log)
   const accident = reportStrays(host, log)
@@ -35,7 +37,7 @@ export async function runGateway(
     await gateway.start()
     started?.()
     if (settled !== undefined) later = setTimeout(settled, FIRST_WORDS_MS)
-    return await Promise.race([signalled, accident, gateway.ended.then(() => 0)])
+    return await Promise.race([signalled, accident, ended().then(() => 0)])
   } finally {
     clearTimeout(later)
     await gateway.close()

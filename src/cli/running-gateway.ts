@@ -5,4 +5,4 @@ import type { Listener } from '../core/ports.ts'
 export type RunningGateway = Pick<
   Gateway,
   'start' | 'close' | 'ended' | 'settled' | 'inspect' | 'control' | 'on' | 'reload'
-> & { readonly listeners: readonly Pick<Listener, 'name' | 'type' | 'url'>[] }
+> & { readonly listeners: readonly Pick<Listener, 'name' | 'type' | 'url' | 'ended'>[] }

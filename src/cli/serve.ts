@@ -11,7 +11,7 @@ import { logReloads } from './reload.ts'
 import { runGateway } from './run-gateway.ts'
 import type { RunningGateway } from './running-gateway.ts'
 import { stateDirectory } from './state-directory.ts'
-import { loadSource } from './source.ts'
+import { loadSource, withListeners } from './source.ts'
 import type { SourceFlags } from './source.ts'
 import type { Terminal } from './terminal.ts'
 import { watchFiles } from './watch-files.ts'
@@ -22,6 +22,8 @@ const PIPE = 'stdio'
 
 interface ServeFlags extends SourceFlags {
   readonly stdio: boolean
+  /** With a client on stdio: open what else listens too. */
+  readonly 'with-listeners': boolean
   readonly watch: boolean
   readonly fresh: boolean
   readonly workers?: string | undefined
@@ -32,6 +34,8 @@ interface ServeFlags extends SourceFlags {
 /** Runs what the configuration says until it is told to stop; returns the exit code. */
 export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.Process): Promise<number> {
   guardStdout()
+  if (flags['with-listeners'] && !flags.stdio)
+    throw gatewayError('GW_USAGE', { what: '--with-listeners is for --stdio: without it all listeners open' })
   const { log, hideSecretsOf, follow } = serveLog(terminal)
   const load = async (): Promise<LoadedConfig> => {
     const source = await loadServed(flags, terminal)
@@ -40,7 +44,6 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   }
   const source = await load()
   follow(source)
-  if (Object.keys(source.config.listeners).length === 0) throw gatewayError('GW_NO_LISTENER')
   const { environment, cwd } = terminal
   const options = { log, environment, load, state: stateDirectory(source, terminal), fresh: flags.fresh }
   const gateway = await gatewayFor(source, workerCount(flags.workers), host, options)
@@ -70,7 +73,13 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   }
   const started = (): void => inForce(source)
   const stopped = (): Promise<void> => control.close()
-  return runGateway(gateway, { host, log, started, settled, stopped, hangUp: reload })
+  // Whoever started it for one client is done when that has gone, whatever else listens.
+  const ended = (): Promise<void> => (flags.stdio && pipeOf(gateway)) || gateway.ended
+  return runGateway(gateway, { host, log, started, settled, stopped, ended, hangUp: reload })
+}
+
+function pipeOf({ listeners }: RunningGateway): Promise<void> | undefined {
+  return listeners.find(({ type }) => type === 'stdio')?.ended
 }
 
 /** One process, or several that look like one. */
@@ -86,8 +95,18 @@ async function gatewayFor(
   return (await import('../workers/workers.ts')).createWorkers(source, { ...options, count, program })
 }
 
-// Set like any other values, so that they are checked like any others.
+/** What is read at the start and by each reload; both refuse the same. */
 async function loadServed(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
+  const source = await loadSet(flags, terminal)
+  const { listeners } = source.config
+  if (Object.keys(listeners).length === 0) throw gatewayError('GW_NO_LISTENER')
+  if (!flags.stdio || flags['with-listeners']) return source
+  const pipes = Object.entries(listeners).filter(([, { type }]) => type === 'stdio')
+  return withListeners(source, Object.fromEntries(pipes))
+}
+
+// Set like any other values, so that they are checked like any others.
+async function loadSet(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
   const source = (await loadWithPipe(flags, terminal)) ?? (await loadSource(flags, terminal))
   const more = setByFlags(flags, source)
   return more.length === 0 ? source : loadSource({ ...flags, set: [...(flags.set ?? []), ...more] }, terminal)

@@ -13,6 +13,7 @@ export const SHORT_FLAGS = {
   serve: {
     ...CONFIG,
     stdio: { type: 'boolean' },
+    'with-listeners': { type: 'boolean' },
     profile: { type: 'string' },
     watch: { type: 'boolean' },
     fresh: { type: 'boolean' },
@@ -41,10 +42,10 @@ export function shortWay([command, ...args]: readonly string[], terminal: Termin
 function serving(args: readonly string[], terminal: Terminal): Way | undefined {
   const flags = readFlags(args, SHORT_FLAGS.serve)
   if (flags === undefined) return undefined
-  const { stdio = false, watch = false, fresh = false } = flags
+  const { stdio = false, watch = false, fresh = false, 'with-listeners': all = false } = flags
   return async () => {
     const { serve } = await import('./serve.ts')
-    return serve({ ...flags, stdio, watch, fresh }, terminal, process)
+    return serve({ ...flags, stdio, watch, fresh, 'with-listeners': all }, terminal, process)
   }
 }
 

@@ -19,5 +19,13 @@ export function withListeners(
   source: LoadedConfig,
   listeners: LoadedConfig['config']['listeners'],
 ): LoadedConfig {
-  return { ...source, config: { ...source.config, listeners } }
+  const { file, files, directory, secrets, warnings } = source
+  return {
+    ...{ file, files, directory, secrets, warnings },
+    config: { ...source.config, listeners },
+    // Copied as it is, it would be worked out now.
+    get origins() {
+      return source.origins
+    },
+  }
 }

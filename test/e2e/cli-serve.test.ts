@@ -107,6 +107,32 @@ test('serve refuses to run where nobody could connect', async t => {
   assert.match(stderr, /GW_NO_LISTENER/)
 })
 
+test('a reload refuses what serve refuses, and the running configuration stays', async t => {
+  const web = await server(t)
+  const cwd = await directory(t, { 'gateway.yaml': configFor(web) })
+  const { child, logged, stderr } = serving(t, ['serve'], { cwd })
+  const { url } = await logged('listening')
+
+  await writeFile(join(cwd, 'gateway.yaml'), configFor(web, { listeners: {} }))
+  child.kill('SIGHUP')
+  const first = await logged('configuration not reloaded, the running one stays')
+  await writeFile(join(cwd, 'gateway.yaml'), '# nothing yet\n')
+  child.kill('SIGHUP')
+  const second = await logged('gateway.yaml:1:1 the file is empty – begin with "version: 1"')
+
+  assert.equal(first['code'], 'GW_NO_LISTENER', stderr())
+  assert.equal(second['level'], 'error')
+  const empty = await Promise.all([gateway(['serve'], { cwd }), gateway(['validate'], { cwd })])
+  for (const { code, stderr } of empty) {
+    assert.equal(code, 3)
+    assert.match(stderr, /gateway\.yaml:1:1 the file is empty – begin with "version: 1"/)
+  }
+  const client = await testClient(String(url))
+  const { result } = await client.request('tools/call', { name: 'web__echo', arguments: {} })
+  await client.close()
+  assert.match(JSON.stringify(result), /said/)
+})
+
 test('a port that is taken ends with 4 and names the listener', async t => {
   const web = await server(t)
   const port = Number(new URL(web.url).port)

@@ -16,7 +16,10 @@ export default class Serve extends GatewayCommand {
     'gateway serve --workers auto',
   ]
   static override flags = {
-    stdio: boolean({ summary: 'Also serve one client on stdin and stdout; ends when it goes away.' }),
+    stdio: boolean({
+      summary: 'Serve one client on stdin and stdout, and open no other listener; ends when it goes away.',
+    }),
+    'with-listeners': boolean({ summary: 'With --stdio: open the listeners of the configuration as well.' }),
     profile: string({ helpValue: '<name>', summary: 'The profile that the client on stdio gets.' }),
     watch: boolean({ summary: 'Read the configuration again when its files change.' }),
     workers: string({
