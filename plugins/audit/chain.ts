@@ -16,6 +16,20 @@ export function hashIn(line: string): string | undefined {
   return END.exec(line)?.[1]
 }
 
+/**
+ * How many files of the chain were set aside before the one that this line begins. Undefined when no file begins with
+ * it: then lines before it were taken away.
+ */
+export function keptIn(line: string | undefined): number | undefined {
+  if (line === undefined || hashIn(line) === undefined) return undefined
+  try {
+    const { kind, kept } = JSON.parse(line) as { kind?: unknown; kept?: unknown }
+    return kind === 'opened' && typeof kept === 'number' ? kept : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Whether the bytes of a line are what was written after the line with the hash `before`. */
 export function isIntact(line: Buffer, before: string): boolean {
   const said = hashIn(line.toString('latin1'))

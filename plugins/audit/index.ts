@@ -27,16 +27,16 @@ export const audit: Plugin<AuditOptions> = {
     const { options, hooks, slot, clock } = api
     const lines = linesOf(api)
     const methods = methodsOf(options)
-    const { journal, key, journals } = journalOf(api, lines)
-    const settings = settingsOf(options)
+    const { journal, release } = journalOf(api, lines)
+    const isStrict = options.onFailure === 'refuse'
     const sessions = slot.session(({ client }) => ({ client, who: '' }))
 
     hooks.ready.tap(() =>
-      journal.open(settings, options.onFailure === 'refuse').catch((cause: unknown) => {
+      journal.open(settingsOf(options), isStrict).catch((cause: unknown) => {
         throw gatewayError('GW_PLUGIN_SETUP', { plugin: 'audit', why: reasonOf(cause), cause })
       }),
     )
-    if (options.onFailure === 'refuse')
+    if (isStrict)
       hooks.request.tap({ stage: 'trace', ...methods }, () => {
         if (journal.isFailing) throw gatewayError('GW_AUDIT')
       })
@@ -49,17 +49,16 @@ export const audit: Plugin<AuditOptions> = {
         known.who = lines.who(session)
       }
       journal.add(lines.call(exchange, known.who))
+      // Strict: the line is with the operating system before its caller has the answer.
+      if (isStrict) journal.flushNow()
     })
     const doorstep = new Doorstep(clock, count => journal.add(lines.note('refused', { more: count })))
     hooks.refused.tap((refusal, credentials) => {
       if (doorstep.mayNote()) journal.add(lines.refused(refusal, credentials))
     })
-    hooks.close.tap(async () => {
+    hooks.close.tap(() => {
       doorstep.end()
-      journal.owners--
-      if (journal.owners > 0) return journal.flush()
-      journals.delete(key)
-      await journal.close()
+      return release()
     })
   },
 }
@@ -80,7 +79,7 @@ function linesOf({ options, hide, clock }: PluginApi<AuditOptions>): Lines {
 function journalOf(
   { options, directory, slot, clock, log }: PluginApi<AuditOptions>,
   lines: Lines,
-): { journal: Journal; key: string; journals: Map<string, Journal> } {
+): { journal: Journal; release: () => Promise<void> } {
   const journals = slot.gateway(() => new Map<string, Journal>())
   const file = options.file?.replaceAll('{pid}', String(process.pid))
   const key = file === undefined ? '' : resolve(directory, file)
@@ -89,7 +88,17 @@ function journalOf(
   const journal = journals.get(key) ?? new Journal(settingsOf(options), { sink, clock, log, note })
   journals.set(key, journal)
   journal.owners++
-  return { journal, key, journals }
+  // A second signal exits at once.
+  const flushAtExit = (): void => journal.flushNow()
+  process.on('exit', flushAtExit)
+  const release = async (): Promise<void> => {
+    process.off('exit', flushAtExit)
+    journal.owners--
+    if (journal.owners > 0) return journal.flush()
+    journals.delete(key)
+    await journal.close()
+  }
+  return { journal, release }
 }
 
 function settingsOf({ maxSize, keep, chain }: AuditOptions): {

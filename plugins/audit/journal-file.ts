@@ -1,8 +1,11 @@
+import { writeSync } from 'node:fs'
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Enough for the longest line. */
 const TAIL_BYTES = 1024 * 1024
+/** Enough for the line that a file begins with. */
+const HEAD_BYTES = 4096
 const NEWLINE = 0x0a
 
 /** Where lines go. Tests bring others, which fail. */
@@ -11,14 +14,18 @@ export interface Sink {
   open(): Promise<Opened>
   /** Appends, and resolves with how many bytes it took; rejects when it can take none. */
   write(bytes: Buffer): Promise<number>
+  /** The same before it returns; throws when it can take none. */
+  writeNow(bytes: Buffer): number
   /** Bytes in it. */
   readonly size: number
-  /** Sets aside what there is and begins anew; `keep` old ones stay. */
+  /** Sets aside what there is and begins anew; at most `keep` old ones stay. */
   rotate(keep: number): Promise<void>
   close(): Promise<void>
 }
 
 export interface Opened {
+  /** The first line; undefined when there is none. */
+  readonly first: string | undefined
   /** The last whole line; undefined when there is none. */
   readonly last: string | undefined
   /** Bytes at the end that are no whole line: somebody died while it was written. */
@@ -42,12 +49,13 @@ export class JournalFile implements Sink {
     const handle = await open(this.#path, 'a+', 0o600)
     this.#handle = handle
     this.size = (await handle.stat()).size
+    const first = await firstOf(handle, this.size)
     const { last, torn } = await tailOf(handle, this.size)
     const cut = async (): Promise<void> => {
       this.size -= torn
       await handle.truncate(this.size)
     }
-    return { last, torn, cut }
+    return { first, last, torn, cut }
   }
 
   async write(bytes: Buffer): Promise<number> {
@@ -57,14 +65,28 @@ export class JournalFile implements Sink {
     return bytesWritten
   }
 
+  writeNow(bytes: Buffer): number {
+    if (this.#handle === undefined) return 0
+    const written = writeSync(this.#handle.fd, bytes)
+    this.size += written
+    return written
+  }
+
   async rotate(keep: number): Promise<void> {
     await this.close()
-    if (keep === 0) await rm(this.#path, { force: true })
-    for (let number = keep; number >= 1; number--) {
-      const from = number === 1 ? this.#path : `${this.#path}.${number - 1}`
-      await rename(from, `${this.#path}.${number}`).catch(ignoreMissing)
-    }
+    await this.#removeFrom(keep)
+    for (let number = keep; number >= 1; number--)
+      await rename(this.#at(number - 1), this.#at(number)).catch(ignoreMissing)
     await this.#reopened()
+  }
+
+  /** Removes a file and all that are older, so that a smaller `keep` leaves no gap between those that stay. */
+  async #removeFrom(number: number): Promise<void> {
+    while (await rm(this.#at(number)).then(isRemoved, ignoreMissing)) number++
+  }
+
+  #at(number: number): string {
+    return number === 0 ? this.#path : `${this.#path}.${number}`
   }
 
   async close(): Promise<void> {
@@ -91,6 +113,15 @@ async function tailOf(handle: FileHandle, size: number): Promise<{ last: string 
   const begin = end === 0 ? 0 : tail.lastIndexOf(NEWLINE, end - 1) + 1
   return { last: tail.toString('utf8', begin, end), torn }
 }
+
+async function firstOf(handle: FileHandle, size: number): Promise<string | undefined> {
+  const head = Buffer.alloc(Math.min(size, HEAD_BYTES))
+  await handle.read(head, 0, head.length, 0)
+  const end = head.indexOf(NEWLINE)
+  return end < 0 ? undefined : head.toString('utf8', 0, end)
+}
+
+const isRemoved = (): true => true
 
 function ignoreMissing(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error

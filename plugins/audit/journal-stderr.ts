@@ -10,12 +10,16 @@ export class JournalStderr implements Sink {
   }
 
   open(): Promise<Opened> {
-    return Promise.resolve({ last: undefined, torn: 0, cut: () => Promise.resolve() })
+    return Promise.resolve({ first: undefined, last: undefined, torn: 0, cut: () => Promise.resolve() })
   }
 
   write(bytes: Buffer): Promise<number> {
+    return Promise.resolve(this.writeNow(bytes))
+  }
+
+  writeNow(bytes: Buffer): number {
     this.#write(bytes)
-    return Promise.resolve(bytes.length)
+    return bytes.length
   }
 
   rotate(): Promise<void> {

@@ -1,5 +1,5 @@
 import { reasonOf, type Clock, type Log } from '../../src/plugin.ts'
-import { BEGINNING, chained, hashIn } from './chain.ts'
+import { BEGINNING, chained, hashIn, keptIn } from './chain.ts'
 import type { Sink } from './journal-file.ts'
 
 export interface JournalSettings {
@@ -17,8 +17,8 @@ export interface JournalHost {
   note(kind: string, fields: object): string
 }
 
-/** Lines wait at most this long; what kills the process costs no more than that. */
-const FLUSH_MS = 250
+/** Least time between two writes. A line after a quiet time is written at once: who asked for it may kill the gateway next. */
+const FLUSH_MS = 20
 /** So many are written at once. */
 const MANY_LINES = 256
 const RETRY_MS = 1000
@@ -40,11 +40,14 @@ export class Journal {
   /** What is being written, from its first byte that is not there yet. */
   #pending = EMPTY
   #hash: string | undefined = undefined
+  /** How many files of the chain were set aside; the first line of a file says so. */
+  #kept = 0
   #isOpen = false
   /** A new file was to be begun, and that failed. */
   #isTurning = false
   #isFailing = false
   #untold = 0
+  #flushedAt = -Infinity
   #takeBack: (() => void) | undefined = undefined
   #work: Promise<void> = Promise.resolve()
 
@@ -78,13 +81,36 @@ export class Journal {
     this.#lines.push(line)
     this.#characters += line.length
     if (this.#lines.length === MANY_LINES) void this.flush()
-    else this.#takeBack ??= this.#host.clock.after(FLUSH_MS, () => void this.flush())
+    else this.#takeBack ??= this.#host.clock.after(this.#pause, () => void this.flush())
+  }
+
+  /** Milliseconds until the next write is due. */
+  get #pause(): number {
+    return Math.max(0, this.#flushedAt + FLUSH_MS - this.#host.clock.now())
+  }
+
+  /**
+   * Writes what waits before it returns: for a process that is about to exit, and for lines that must not be lost. Lines
+   * wait on while something is being written, or nothing can be.
+   */
+  flushNow(): void {
+    if (!this.#isOpen || this.#isTurning || this.#isFailing || this.#pending.length > 0) return
+    this.#takeLines()
+    try {
+      const taken = this.#host.sink.writeNow(this.#pending)
+      this.#pending = this.#pending.subarray(taken)
+    } catch (error) {
+      this.#wentWrong(error)
+      return
+    }
+    if (this.#pending.length > 0 || this.#isTooLarge) void this.flush()
   }
 
   /** Writes what waits. Never rejects: what cannot be written waits on, and is tried again. */
   flush(): Promise<void> {
     this.#takeBack?.()
     this.#takeBack = undefined
+    this.#flushedAt = this.#host.clock.now()
     return this.#next(() => this.#write()).then(
       () => this.#wentWell(),
       (error: unknown) => this.#wentWrong(error),
@@ -110,18 +136,29 @@ export class Journal {
     return done
   }
 
+  get #isTooLarge(): boolean {
+    return this.#host.sink.size > this.#settings.maxSize
+  }
+
   async #write(): Promise<void> {
     await this.#drain()
-    if (this.#lines.length === 0) return
+    if (this.#lines.length > 0) await this.#writeLines()
+    if (this.#isOpen && this.#isTooLarge) await this.#turnOver()
+  }
+
+  async #writeLines(): Promise<void> {
     await this.#begin()
     await this.#drain()
     if (this.#isTurning || (this.#settings.chain && this.#hash === undefined)) await this.#turnOver()
+    this.#takeLines()
+    await this.#drain()
+  }
+
+  #takeLines(): void {
     const lines = this.#lines
     this.#lines = []
     this.#characters = 0
     this.#put(lines)
-    await this.#drain()
-    if (this.#host.sink.size > this.#settings.maxSize) await this.#turnOver()
   }
 
   async #drain(): Promise<void> {
@@ -133,16 +170,21 @@ export class Journal {
 
   async #begin(): Promise<void> {
     if (this.#isOpen) return
-    const { last, torn, cut } = await this.#host.sink.open()
+    const { first, last, torn, cut } = await this.#host.sink.open()
     const { chain } = this.#settings
     // Without a chain others may be writing to it, and their line is not ours to cut.
     if (torn > 0 && chain) await cut()
-    this.#hash = last === undefined ? BEGINNING : hashIn(last)
+    this.#follow(first, last)
     this.#isOpen = true
     if (chain && this.#hash === undefined) return this.#turnOver()
     if (torn > 0 && !chain) this.#pending = Buffer.from('\n')
-    this.#putOpening(torn)
+    this.#putOpening(last === undefined, torn)
     await this.#drain()
+  }
+
+  #follow(first: string | undefined, last: string | undefined): void {
+    this.#hash = last === undefined ? BEGINNING : hashIn(last)
+    this.#kept = keptIn(first) ?? 0
   }
 
   /** A new file, which says what it follows. */
@@ -150,14 +192,18 @@ export class Journal {
     this.#isTurning = true
     await this.#host.sink.rotate(this.#settings.keep)
     this.#isTurning = false
+    // A file without a chain is not part of what can be followed.
+    this.#kept = this.#hash === undefined ? 0 : Math.min(this.#kept + 1, this.#settings.keep)
     this.#hash ??= BEGINNING
-    this.#putOpening(0)
+    this.#putOpening(true, 0)
     await this.#drain()
   }
 
-  #putOpening(torn: number): void {
+  /** The line that a file begins with says so, and how many were set aside before. */
+  #putOpening(isFirst: boolean, torn: number): void {
     const previous = this.#settings.chain ? { previous: this.#hash } : {}
-    this.#put([this.#host.note('opened', { ...previous, ...(torn > 0 ? { torn } : {}) })])
+    const kept = this.#settings.chain && isFirst ? { kept: this.#kept } : {}
+    this.#put([this.#host.note('opened', { ...previous, ...kept, ...(torn > 0 ? { torn } : {}) })])
   }
 
   #put(lines: readonly string[]): void {

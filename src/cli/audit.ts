@@ -4,10 +4,13 @@ import { gatewayError, reasonOf } from '../errors.ts'
 import { plural } from './plural.ts'
 
 /** Follows the chain of an audit through all of its files. */
-export async function verifyAudit(file: string, cwd: string): Promise<Verification> {
+export async function verifyAudit(
+  file: string,
+  { cwd, head }: { cwd: string; head?: string | undefined },
+): Promise<Verification> {
   const path = resolve(cwd, file)
   try {
-    return await verifyChain(path)
+    return await verifyChain(path, head)
   } catch (cause) {
     throw gatewayError('GW_USAGE', { what: `cannot read ${path}: ${reasonOf(cause)}` })
   }
@@ -15,6 +18,6 @@ export async function verifyAudit(file: string, cwd: string): Promise<Verificati
 
 /** What came of it, as people read it. */
 export function verificationLine({ lines, files, head, problem }: Verification): string {
-  if (problem !== undefined) return `${problem.file}:${problem.line} ${problem.why}`
+  if (problem !== undefined) return `${problem.file}:${problem.line > 0 ? problem.line : ''} ${problem.why}`
   return `${plural(lines, 'line')} in ${plural(files.length, 'file')} as written; the last hash is ${head ?? 'none'}`
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { appendFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
 import { Journal } from '../../../plugins/audit/journal.ts'
 import { JournalFile } from '../../../plugins/audit/journal-file.ts'
@@ -79,6 +79,70 @@ describe('a journal', () => {
     assert.deepEqual([isIntact, files.length], [true, 3])
     await writeFile(`${file}.1`, (await readFile(`${file}.1`, 'utf8')).replace('"n":', '"m":'))
     assert.equal((await verifyChain(file)).problem?.file, `${file}.1`)
+  })
+})
+
+describe('a chain', () => {
+  /** Three runs of the gateway in one file, and the lines of it. */
+  async function threeRuns(t: TestContext): Promise<{ file: string; lines: string[] }> {
+    const file = join(await directoryFor(t), 'audit.jsonl')
+    for (let run = 0; run < 3; run++) {
+      const journal = journalAt(file)
+      add(journal, run * 5, run * 5 + 5)
+      await journal.close()
+    }
+    return { file, lines: (await readFile(file, 'utf8')).split('\n').slice(0, -1) }
+  }
+
+  test('is broken when lines at its beginning were taken away, wherever the rest begins', async t => {
+    const { file, lines } = await threeRuns(t)
+    assert.deepEqual([lines.length, (await verifyChain(file)).isIntact], [18, true])
+
+    const passed: number[] = []
+    for (let removed = 1; removed < lines.length; removed++) {
+      await writeFile(file, `${lines.slice(removed).join('\n')}\n`)
+      if ((await verifyChain(file)).isIntact) passed.push(removed)
+    }
+
+    assert.deepEqual(passed, [])
+  })
+
+  test('is broken when a file that was set aside is missing, and when a file is empty', async t => {
+    const file = join(await directoryFor(t), 'audit.jsonl')
+    const journal = journalAt(file, { maxSize: 400, keep: 3, chain: true })
+    for (let n = 0; n < 6; n++) {
+      add(journal, n, n + 4)
+      await journal.flush()
+    }
+    await journal.close()
+    const oldest = await readFile(`${file}.3`)
+
+    await rm(`${file}.3`)
+    const missing = await verifyChain(file)
+    assert.deepEqual(
+      [missing.isIntact, missing.problem?.file, missing.problem?.line],
+      [false, `${file}.3`, 0],
+    )
+    await writeFile(`${file}.3`, oldest)
+    assert.equal((await verifyChain(file)).isIntact, true)
+    await writeFile(file, '')
+    assert.equal((await verifyChain(file)).isIntact, false)
+  })
+
+  test('holds after fewer files are kept than before', async t => {
+    const directory = await directoryFor(t)
+    const file = join(directory, 'audit.jsonl')
+    for (const keep of [4, 1]) {
+      const journal = journalAt(file, { maxSize: 400, keep, chain: true })
+      for (let n = 0; n < 6; n++) {
+        add(journal, n, n + 4)
+        await journal.flush()
+      }
+      await journal.close()
+    }
+
+    assert.deepEqual((await readdir(directory)).sort(), ['audit.jsonl', 'audit.jsonl.1'])
+    assert.equal((await verifyChain(file)).isIntact, true)
   })
 })
 

@@ -43,15 +43,20 @@ export class SmallDisk implements Sink {
   }
 
   open(): Promise<Opened> {
-    return Promise.resolve({ last: undefined, torn: 0, cut: () => Promise.resolve() })
+    return Promise.resolve({ first: undefined, last: undefined, torn: 0, cut: () => Promise.resolve() })
   }
 
-  write(bytes: Buffer): Promise<number> {
+  async write(bytes: Buffer): Promise<number> {
+    await Promise.resolve()
+    return this.writeNow(bytes)
+  }
+
+  writeNow(bytes: Buffer): number {
     const taken = Math.min(bytes.length, this.room)
-    if (taken === 0) return Promise.reject(new Error('ENOSPC: no space left on device'))
+    if (taken === 0) throw new Error('ENOSPC: no space left on device')
     this.room -= taken
     this.text += bytes.toString('utf8', 0, taken)
-    return Promise.resolve(taken)
+    return taken
   }
 
   rotate(): Promise<void> {

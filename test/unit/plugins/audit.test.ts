@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
@@ -191,6 +192,25 @@ describe('the audit in trouble', () => {
     await assert.rejects(connection.request('tools/call', { name: 'web__echo' }), /audit cannot be written/)
     assert.equal(web.received('tools/call').length, 1)
     await assert.rejects(gateway.start(), /ENOSPC/)
+  })
+
+  test('has the line of a call before its caller has the answer, where calls need it', async t => {
+    const directory = await directoryFor(t)
+    const audit = { file: 'audit.jsonl', chain: true, onFailure: 'refuse' }
+    const { gateway } = await gatewayIn(t, directory, { audit })
+    const client = await testClient(gateway)
+
+    const missing: number[] = []
+    for (let n = 0; n < 50; n++) {
+      await client.request('tools/call', { name: 'web__echo', arguments: { n } })
+      const written =
+        readFileSync(join(directory, 'audit.jsonl'), 'utf8').split('"name":"web__echo"').length - 1
+      if (written !== n + 1) missing.push(n)
+    }
+    await client.close()
+    await gateway.gateway.close()
+
+    assert.deepEqual(missing, [])
   })
 
   test('has no secret in it, nor have metrics and the log, whatever way it came', async t => {

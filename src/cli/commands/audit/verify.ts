@@ -1,4 +1,5 @@
 import { string } from '@oclif/core/args'
+import { string as stringFlag } from '@oclif/core/flags'
 import { GatewayCommand, JSON_FLAG } from '../../gateway-command.ts'
 
 const SAID_NO = 5
@@ -11,12 +12,17 @@ export default class AuditVerify extends GatewayCommand {
   static override args = {
     file: string({ required: true, description: 'The newest file.', ignoreStdin: true }),
   }
-  static override flags = JSON_FLAG
+  static override flags = {
+    head: stringFlag({
+      summary: 'A last hash that was noted before: lines after it may have been added, none taken away.',
+    }),
+    ...JSON_FLAG,
+  }
 
   async run(): Promise<number> {
     const { args, flags } = await this.parse(AuditVerify)
     const { verificationLine, verifyAudit } = await import('../../audit.ts')
-    const verification = await verifyAudit(args.file, this.terminal.cwd)
+    const verification = await verifyAudit(args.file, { cwd: this.terminal.cwd, head: flags.head })
     if (flags.json) this.printJson(verification)
     else this.terminal.out.line(verificationLine(verification))
     return verification.isIntact ? 0 : SAID_NO
