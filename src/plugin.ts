@@ -98,7 +98,7 @@ export function answer(result: JsonObject): Answer {
   return { result: Payload.of(result) }
 }
 
-export { ANONYMOUS, authorizationKey, conversationKey, principalKey } from './core/principal.ts'
+export { ANONYMOUS, authorizationKey, callerKey, conversationKey, principalKey } from './core/principal.ts'
 export { gatewayError, GatewayError, httpStatusOf, OWNER_ONLY, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'

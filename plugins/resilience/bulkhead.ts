@@ -1,7 +1,6 @@
 import {
-  ANONYMOUS,
+  callerKey,
   gatewayError,
-  principalKey,
   type Answer,
   type Call,
   type Clock,
@@ -83,10 +82,9 @@ export class Bulkhead {
     })
   }
 
-  /** Who must not fill the queue: a verified caller; among those who are nobody, a session. */
+  /** Who must not fill the queue. */
   callerOf({ exchange }: Call): string {
-    const { principal, id } = exchange.session
-    return principal.subject === ANONYMOUS.subject ? `session ${id}` : principalKey(principal)
+    return callerKey(exchange.session)
   }
 
   /** The alarms of deadlines of this length. */

@@ -170,7 +170,7 @@ export interface ControlConfig {
  */
 export interface ProcessesConfig {
   /**
-   * Most processes at a time. Beyond it one that a session or caller has left idle longest makes room; where there is none, the start fails.
+   * Most processes at a time. Beyond it one that a session or caller has left idle longest makes room, and one that is being ended is waited for; where there is neither, callers are told that the server is busy.
    */
   readonly max: number
   /**

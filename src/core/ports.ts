@@ -232,10 +232,12 @@ export interface Upstream {
   stop(): Promise<void>
 }
 
-/** The right to run one process, from before it starts. Both may be said more than once. */
+/** The right to run one process, from before it starts. Each may be said more than once. */
 export interface ProcessPermit {
   /** It is up, or never will be: the next may start. */
   started(): void
+  /** It is being ended: who wants its place may wait for that. */
+  leaving(): void
   /** It has ended. */
   ended(): void
 }

@@ -49,6 +49,15 @@ export function conversationKey({ id, principal, label }: Session): string {
   return `${principalKey(principal)}${label === undefined ? `#${id}` : ` ${label}`}`
 }
 
+/**
+ * Whose share of a bounded resource a session uses: that of its principal. Callers whom nobody asked who they are share by session, but
+ * for modern ones: there each request may be a session.
+ */
+export function callerKey({ id, principal, client }: Session): string {
+  const key = principalKey(principal)
+  return key === principalKey(ANONYMOUS) && client.era === 'legacy' ? `${key}#${id}` : key
+}
+
 /** A session's principal with what it may do, in the profile it was opened for: who shares this shares every view. */
 export function viewerKey({ principal, profile }: Session): string {
   return profile === undefined ? authorizationKey(principal) : `${authorizationKey(principal)} ${profile}`

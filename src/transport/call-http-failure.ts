@@ -1,5 +1,9 @@
 import { gatewayError, type GatewayError } from '../errors.ts'
+import { ClientError } from './http-client/handler.ts'
 import { visible } from './visible.ts'
+
+/** When to come back where too many wait for a connection. */
+const BUSY_RETRY_MS = 1000
 
 /** What a status without a JSON-RPC answer means. `retryAfterMs` is when the server wants to be asked again. */
 export function statusFailure(
@@ -44,6 +48,16 @@ export function brokenFailure(upstream: string, error: unknown, hasAnswerBegun: 
     why,
     stale: !hasAnswerBegun && isClosedByPeer(error),
   })
+}
+
+/** The error of a request that we did not send, for a reason that says nothing of the server; undefined for any other. */
+export function refusedHere(upstream: string, error: unknown): GatewayError | undefined {
+  if (!(error instanceof ClientError)) return undefined
+  if (error.code === 'OVERFLOW')
+    return gatewayError('GW_UPSTREAM_BUSY', { upstream, why: error.message, retryAfterMs: BUSY_RETRY_MS })
+  if (error.code !== 'INVALID_ARG') return undefined
+  const why = `the request cannot be written as HTTP (${visible(error.message, 100)})`
+  return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why })
 }
 
 /** What it means that no connection came about. */

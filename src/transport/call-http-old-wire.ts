@@ -51,8 +51,8 @@ export class HttpOrSseWire implements Wire {
     return this.#wire.send(text)
   }
 
-  abandon(pending: Pending): void {
-    this.#wire.abandon(pending)
+  abandon(pending: Pending): boolean {
+    return this.#wire.abandon(pending)
   }
 
   opened(server: ServerSide): void {

@@ -1,9 +1,8 @@
 import { gatewayError } from '../errors.ts'
 import { EventBody, startOfStream, WholeBody, type Body, type Position } from './call-http-body.ts'
-import { brokenFailure, statusFailure, unreachable } from './call-http-failure.ts'
-import { ClientError, type Carrier, type ReplyHandler, type ReplyHeaders } from './http-client/handler.ts'
+import { brokenFailure, refusedHere, statusFailure, unreachable } from './call-http-failure.ts'
+import { type Carrier, type ReplyHandler, type ReplyHeaders } from './http-client/handler.ts'
 import { retryAfterMs } from './retry-after.ts'
-import { visible } from './visible.ts'
 import type { Pending, WireEvents } from './wire.ts'
 
 /** What a reply needs from its wire. */
@@ -133,15 +132,12 @@ export class Reply implements ReplyHandler {
   }
 
   #unsent(error: Error): void {
-    const isOurFault = error instanceof ClientError && error.code === 'INVALID_ARG'
-    const why = isOurFault
-      ? `the request cannot be written as HTTP (${visible(error.message, 100)})`
-      : unreachable(error)
-    this.#host.events.failed(
-      this.#pending,
-      gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.upstream, why }),
-    )
-    if (!isOurFault) this.#host.lost(why)
+    const { events, upstream } = this.#host
+    const refusal = refusedHere(upstream, error)
+    if (refusal !== undefined) return events.failed(this.#pending, refusal)
+    const why = unreachable(error)
+    events.failed(this.#pending, gatewayError('GW_UPSTREAM_DOWN', { upstream, why }))
+    this.#host.lost(why)
   }
 
   #broke(error: Error): void {

@@ -70,8 +70,9 @@ export class HttpWire implements Wire, ReplyHost {
     )
   }
 
-  abandon(pending: Pending): void {
+  abandon(pending: Pending): boolean {
     pending.carrier?.abort()
+    return false
   }
 
   opened(server: ServerSide): void {

@@ -74,8 +74,9 @@ export class SseWire implements Wire {
     ).catch(() => undefined)
   }
 
-  abandon(): void {
+  abandon(): boolean {
     // The message is out; its answer comes on a stream that all share.
+    return false
   }
 
   opened(): void {

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
 import type { UpstreamContext } from '../core/ports.ts'
-import { gatewayError, reasonOf } from '../errors.ts'
+import { reasonOf } from '../errors.ts'
 import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
 import { parseSize } from '../util/units.ts'
 import { ServerProcess } from './process.ts'
@@ -12,6 +12,7 @@ import type { Conceal } from './process-secrets.ts'
 import { Stderr } from './process-stderr.ts'
 import type { ProcessTable } from './process-table.ts'
 import type { RecentLines } from './recent-lines.ts'
+import { RequestQueue } from './request-queue.ts'
 import type { Pending, Wire, WireEvents } from './wire.ts'
 
 /** What all processes of one upstream share. */
@@ -25,13 +26,19 @@ export interface StdioAround {
 /** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
 export class StdioWire implements Wire {
   readonly streams = false
-  readonly #upstream: string
+  readonly #queue: RequestQueue
   #process: ServerProcess | undefined
 
   constructor(spec: StdioUpstreamConfig, around: StdioAround, events: WireEvents, cwd?: string) {
-    this.#upstream = around.context.name
+    const unread = (): number => this.#process?.unread ?? 0
+    this.#queue = new RequestQueue(around.context.name, {
+      get unread() {
+        return unread()
+      },
+      write: text => void this.#process?.send(text),
+    })
     try {
-      this.#process = startProcess({ spec, around, events, cwd })
+      this.#process = startProcess({ spec, around, events, cwd, onDrain: () => this.#queue.drained() })
     } catch (error) {
       // The link that owns us is not complete yet.
       process.nextTick(() =>
@@ -49,11 +56,7 @@ export class StdioWire implements Wire {
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
-    if (this.#process?.send(encodeRequest(pending.id, pending.method, params)) !== false) return
-    throw gatewayError('GW_UPSTREAM_DOWN', {
-      upstream: this.#upstream,
-      why: 'it does not read what it is sent: over 8 MiB waits on its stdin',
-    })
+    this.#queue.send(pending, encodeRequest(pending.id, pending.method, params))
   }
 
   send(text: string): Promise<void> {
@@ -61,8 +64,8 @@ export class StdioWire implements Wire {
     return Promise.resolve()
   }
 
-  abandon(): void {
-    // One pipe for all: there is nothing to stop.
+  abandon(pending: Pending): boolean {
+    return this.#queue.takeBack(pending)
   }
 
   opened(): void {
@@ -88,9 +91,11 @@ interface Start {
   readonly events: WireEvents
   /** Where a client works; undefined for what the configuration says. */
   readonly cwd: string | undefined
+  /** Its stdin has room again. */
+  onDrain(): void
 }
 
-function startProcess({ spec, around, events, ...given }: Start): ServerProcess {
+function startProcess({ spec, around, events, onDrain, ...given }: Start): ServerProcess {
   const { context, table, conceal, recent } = around
   const { directory, environment, clock } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
@@ -108,6 +113,7 @@ function startProcess({ spec, around, events, ...given }: Start): ServerProcess 
     clock,
     table,
     onLine: line => events.received(line, undefined),
+    onDrain,
     onEnd: why => {
       unwatch()
       events.closed(why)

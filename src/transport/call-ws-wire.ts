@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
 import type { WsUpstreamConfig } from '../config/config.gen.ts'
 import type { UpstreamContext } from '../core/ports.ts'
-import { gatewayError } from '../errors.ts'
 import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
 import { parseSize } from '../util/units.ts'
 import { unreachable } from './call-http-failure.ts'
 import { standingHeaders } from './call-http-headers.ts'
+import { RequestQueue } from './request-queue.ts'
 import { visible } from './visible.ts'
 import type { Pending, Wire, WireEvents } from './wire.ts'
 import { SUBPROTOCOL, WebSocketChannel } from './ws/web-socket-channel.ts'
@@ -14,15 +14,15 @@ import { SUBPROTOCOL, WebSocketChannel } from './ws/web-socket-channel.ts'
 const CONNECT_MS = 5000
 /** Close code of RFC 6455: nothing is wrong. */
 const NORMAL = 1000
-/** Messages that may wait for the connection, in characters. */
-const MAX_WAITING = 1024 * 1024
+/** Messages that may wait for the connection, in characters; more are lost, and requests wait in their queue. */
+const MAX_WAITING = 2 * 1024 * 1024
 
 /** A WebSocket to a server: one message per text frame, in both directions. */
 export class WsWire implements Wire {
   readonly streams = false
   readonly pid = undefined
   readonly lastWords = ''
-  readonly #upstream: string
+  readonly #queue: RequestQueue
   readonly #socket: WebSocket
   readonly #channel: WebSocketChannel
   /** What waits for the connection; undefined once it is there. */
@@ -30,7 +30,13 @@ export class WsWire implements Wire {
   #waitingLength = 0
 
   constructor(spec: WsUpstreamConfig, { name, clock, gateway }: UpstreamContext, events: WireEvents) {
-    this.#upstream = name
+    const unread = (): number => (this.#waiting === undefined ? this.#channel.unsent : this.#waitingLength)
+    this.#queue = new RequestQueue(name, {
+      get unread() {
+        return unread()
+      },
+      write: text => this.#send(text),
+    })
     this.#socket = new WebSocket(spec.url, SUBPROTOCOL, {
       headers: standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`),
       handshakeTimeout: CONNECT_MS,
@@ -46,26 +52,22 @@ export class WsWire implements Wire {
     this.#channel.open({
       message: bytes => events.received(bytes, undefined),
       gone: why => events.closed(failure ?? why ?? 'it closed the WebSocket'),
+      flow: () => this.#queue.drained(),
       ...NOTHING_ELSE,
     })
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
-    if (this.#send(encodeRequest(pending.id, pending.method, params))) return
-    throw gatewayError('GW_UPSTREAM_DOWN', {
-      upstream: this.#upstream,
-      why: 'it does not read what it is sent: over 1 MiB waits for it',
-    })
+    this.#queue.send(pending, encodeRequest(pending.id, pending.method, params))
   }
 
   send(text: string): Promise<void> {
-    if (this.#waiting === undefined) this.#channel.write(text)
-    else this.#send(text)
+    this.#send(text)
     return Promise.resolve()
   }
 
-  abandon(): void {
-    // One connection for all: there is nothing to stop.
+  abandon(pending: Pending): boolean {
+    return this.#queue.takeBack(pending)
   }
 
   opened(): void {
@@ -84,31 +86,24 @@ export class WsWire implements Wire {
     return this.#channel.close(NORMAL)
   }
 
-  /** False when too much waits already. */
-  #send(text: string): boolean {
-    if (this.#waiting === undefined) return this.#channel.tell(text) || this.#isGone
-    if (this.#waitingLength + text.length > MAX_WAITING) return false
+  #send(text: string): void {
+    if (this.#waiting === undefined) return this.#channel.write(text)
+    if (this.#waitingLength > MAX_WAITING) return
     this.#waitingLength += text.length
     this.#waiting.push(text)
-    return true
-  }
-
-  /** Whoever waits on what is gone hears of it otherwise. */
-  get #isGone(): boolean {
-    return this.#socket.readyState !== WebSocket.OPEN
   }
 
   #opened(): void {
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
     for (const text of waiting) this.#channel.write(text)
+    this.#queue.drained()
   }
 }
 
 const NOTHING_ELSE = {
   tooLong: (): void => undefined,
   ended: (): void => undefined,
-  flow: (): void => undefined,
 }
 
 const REFUSED = /^Unexpected server response: (\d+)$/

@@ -275,7 +275,7 @@ export class Fleet {
         return pool.idleSince ?? own()
       },
       yield: () => {
-        if (!pool.makeRoom()) rest()
+        if (!pool.yield()) rest()
       },
     }
   }

@@ -1,7 +1,8 @@
 import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../core/ports.ts'
 import { gatewayError, GatewayError, reasonOf } from '../errors.ts'
+import { LeavingLinks } from './leaving-links.ts'
 import type { Link } from './link.ts'
-import { Restarts } from './restarts.ts'
+import { Restarts, type Pause } from './restarts.ts'
 import { visible } from './visible.ts'
 
 /** What a keeper needs from its upstream. */
@@ -25,6 +26,9 @@ export interface KeeperHost {
 
 /** Link replaced at once, without a pause, at most once in this time. */
 const REPLACE_MS = 1000
+/** After this long a start for which there was no room is tried again. */
+const NO_ROOM_RETRY_MS = 1000
+const NO_ROOM: Pause = { ms: NO_ROOM_RETRY_MS, note: undefined }
 /** After this long a link that could not be renewed is tried again. */
 const RENEW_AGAIN_MS = 60_000
 
@@ -47,8 +51,7 @@ export class LinkKeeper {
   #takeBackRenewal: (() => void) | undefined
   #turn: ProcessTurn | undefined
   /** Links on their way out; a stop waits for them. */
-  readonly #leaving = new Map<Link, Promise<void>>()
-  readonly #permits = new Map<Link, ProcessPermit>()
+  readonly #leaving = new LeavingLinks()
 
   constructor(host: KeeperHost, restarts = new Restarts(host.isProcess)) {
     this.#host = host
@@ -64,21 +67,21 @@ export class LinkKeeper {
 
   async stop(): Promise<void> {
     if (this.state === 'stopped') return
-    const links = [this.#opening, this.link, ...this.#leaving.keys()]
+    const links = [this.#opening, this.link, ...this.#leaving.links]
     this.#takeBackRetry?.()
     this.#takeBackRenewal?.()
     this.link = undefined
     this.#become('stopped', undefined)
     this.#turn?.leave()
-    for (const link of links) this.#close(link, 'the gateway has stopped it')
+    for (const link of links) this.#leaving.close(link, 'the gateway has stopped it')
     await this.#starting
-    await Promise.all(this.#leaving.values())
+    await this.#leaving.done()
   }
 
   /** Stops when the last call has ended. */
   async leave(): Promise<void> {
     await this.link?.use.free()
-    await Promise.all(this.#leaving.values())
+    await this.#leaving.done()
     await this.stop()
   }
 
@@ -90,7 +93,7 @@ export class LinkKeeper {
     this.#takeBackRenewal?.()
     this.link = undefined
     this.#become('idle', undefined)
-    this.#close(link, why)
+    this.#leaving.close(link, why)
   }
 
   /** The live link, waited for while a start is under way. Rejects with a GatewayError when there is none. */
@@ -115,7 +118,7 @@ export class LinkKeeper {
   lost(link: Link, why: string): void {
     if (link !== this.link) return
     this.link = undefined
-    this.#watchLeave(link, link.retire(why))
+    this.#leaving.retire(link, why)
     const now = this.#host.clock.now()
     this.#restarts.lasted(now - this.#readyAt)
     this.#restarts.wasted(now)
@@ -129,7 +132,7 @@ export class LinkKeeper {
     if (clock.now() - this.#replacedAt < REPLACE_MS) return this.lost(link, why)
     this.#replacedAt = clock.now()
     this.link = undefined
-    this.#watchLeave(link, link.retire(why))
+    this.#leaving.retire(link, why)
     log.info('connecting anew', { why })
     void this.#attempt()
   }
@@ -142,6 +145,8 @@ export class LinkKeeper {
   #whyNotReady(hasWaited: boolean): GatewayError {
     const isStopped = this.state === 'stopped'
     if (hasWaited && !isStopped && this.#failure !== undefined) return this.#failure
+    // No room here says nothing of the server.
+    if (!isStopped && this.#failure?.code === 'GW_UPSTREAM_BUSY') return this.#failure
     const why = isStopped ? 'it was stopped' : (this.problem ?? 'it has not started')
     return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
   }
@@ -173,18 +178,18 @@ export class LinkKeeper {
     let over: string | undefined
     const disarm = this.#host.clock.after(this.#host.startupMs, () => {
       over = `no handshake within ${this.#host.startupMs} ms${this.#opening?.wire.lastWords ?? ''}`
-      this.#close(this.#opening, over)
+      this.#leaving.close(this.#opening, over)
     })
     try {
       const link = await this.#host.connect(make => this.#own(make, over))
-      if (permit !== undefined) this.#permits.set(link, permit)
+      this.#leaving.permit(link, permit)
       permit?.started()
       this.#opened(link)
     } catch (error) {
       if (this.#opening !== undefined) this.#restarts.wasted(this.#host.clock.now())
       if (this.#opening === undefined) permit?.ended()
-      else if (permit !== undefined) this.#permits.set(this.#opening, permit)
-      this.#close(this.#opening, 'it did not start')
+      else this.#leaving.permit(this.#opening, permit)
+      this.#leaving.close(this.#opening, 'it did not start')
       throw over === undefined
         ? error
         : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, why: over })
@@ -199,7 +204,13 @@ export class LinkKeeper {
     try {
       return await this.#turn?.permit
     } catch (cause) {
-      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why: reasonOf(cause), cause })
+      const why = reasonOf(cause)
+      throw gatewayError('GW_UPSTREAM_BUSY', {
+        upstream: this.#host.name,
+        why,
+        retryAfterMs: NO_ROOM_RETRY_MS,
+        cause,
+      })
     } finally {
       this.#turn = undefined
     }
@@ -227,7 +238,7 @@ export class LinkKeeper {
     this.#readyAt = this.#host.clock.now()
     this.#armRenewal(this.#host.lifetimeMs)
     this.#become('ready', undefined)
-    if (before !== undefined) this.#watchLeave(before, this.#drain(before))
+    if (before !== undefined) this.#leaving.drain(before, 'a fresh one has taken over')
   }
 
   #armRenewal(ms: number | undefined): void {
@@ -250,24 +261,6 @@ export class LinkKeeper {
     this.#armRenewal(RENEW_AGAIN_MS)
   }
 
-  async #drain(link: Link): Promise<void> {
-    await link.use.free()
-    await link.close('a fresh one has taken over')
-  }
-
-  #close(link: Link | undefined, why: string): void {
-    if (link !== undefined) this.#watchLeave(link, link.close(why))
-  }
-
-  #watchLeave(link: Link, left: Promise<void>): void {
-    const leaving = left.finally(() => {
-      if (this.#leaving.get(link) === leaving) this.#leaving.delete(link)
-      this.#permits.get(link)?.ended()
-      this.#permits.delete(link)
-    })
-    this.#leaving.set(link, leaving)
-  }
-
   #isRunning(): boolean {
     return this.state !== 'stopped'
   }
@@ -283,9 +276,10 @@ export class LinkKeeper {
 
   #fail(failure: GatewayError): void {
     const { clock, name } = this.#host
-    const { ms, note } = this.#restarts.pause(clock.now())
+    const isRefused = failure.code === 'GW_UPSTREAM_BUSY'
+    const { ms, note } = isRefused ? NO_ROOM : this.#restarts.pause(clock.now())
     this.#failure = failure
-    this.#dueAt = clock.now() + ms
+    this.#dueAt = isRefused ? -Infinity : clock.now() + ms
     this.#takeBackRetry?.()
     this.#takeBackRenewal?.()
     if (this.#host.retries()) this.#takeBackRetry = clock.after(ms, () => void this.#attempt())

@@ -138,13 +138,20 @@ export class LinkPool {
     for (const lane of this.#lanes.values()) if (lane.keeper === keeper) this.#leave(lane)
   }
 
-  /** Since when the one idle longest has had nothing to do. */
+  /** Since when the link that is up and idle longest has had nothing to do. */
   get idleSince(): number | undefined {
-    const [idle] = this.#idle()
+    const idle = this.#idle().find(isUp)
     return idle === undefined ? undefined : idleSince(idle)
   }
 
-  /** Ends the link that was idle longest. */
+  /** Ends the link that is up and idle longest, and its process. */
+  yield(): boolean {
+    const idle = this.#idle().find(isUp)
+    if (idle !== undefined) this.#leave(idle)
+    return idle !== undefined
+  }
+
+  /** Ends the link that was idle longest, up or not. */
   makeRoom(): boolean {
     const [idle] = this.#idle()
     if (idle !== undefined) this.#leave(idle)
@@ -219,7 +226,7 @@ export class LinkPool {
     const { name, max, keeper } = this.#host
     if (this.#room() > 0 || this.makeRoom()) return keeper(capabilities, { cwd })
     const why = `${max} clients have connections of their own to it already`
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
+    throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
   /** One caller cannot take the places of all others: beyond his share his own idle ones make room. */
@@ -278,6 +285,10 @@ function ownerIn(isolation: 'session' | 'principal', session: Session): string {
 function callerOf({ principal }: Session): string | undefined {
   const key = principalKey(principal)
   return key === principalKey(ANONYMOUS) ? undefined : key
+}
+
+function isUp({ keeper }: Lane): boolean {
+  return keeper.link !== undefined
 }
 
 function idleSince({ keeper, openedAt }: Lane): number | undefined {

@@ -47,6 +47,8 @@ export interface LinkHost {
 
 /** Requests that wait for their answer at once; more fail at once. */
 const MAX_PENDING = 10_000
+/** When to come back where too many wait. */
+const BUSY_RETRY_MS = 1000
 /** Capabilities of a client by which a server may ask it. */
 const ASKABLE = ['elicitation', 'sampling', 'roots']
 
@@ -203,15 +205,12 @@ export class Link implements WireEvents {
 
   #cancel(pending: Pending, reason: string): void {
     if (!pending.open) return
-    const wasSent = this.#pending.has(pending.id)
+    const wasSent = this.#pending.has(pending.id) && !this.wire.abandon(pending)
     if (wasSent) this.#turns?.givenUp(pending)
     this.#forget(pending)
-    if (wasSent) {
-      // A modern HTTP server is told by the end of the stream alone (2026-07-28, cancellation).
-      if (!(this.wire.streams && this.server?.era === 'modern'))
-        void this.notify('notifications/cancelled', { requestId: pending.id, reason })
-      this.wire.abandon(pending)
-    }
+    // A modern HTTP server is told by the end of the stream alone (2026-07-28, cancellation).
+    if (wasSent && !(this.wire.streams && this.server?.era === 'modern'))
+      void this.notify('notifications/cancelled', { requestId: pending.id, reason })
     pending.resolve(cancelled(pending.id))
   }
 
@@ -230,7 +229,7 @@ export class Link implements WireEvents {
 
   #fullError(): Error {
     const why = `${MAX_PENDING} calls wait for it already`
-    return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
+    return gatewayError('GW_UPSTREAM_BUSY', { upstream: this.#host.name, why, retryAfterMs: BUSY_RETRY_MS })
   }
 
   #answered(response: RpcResponse, of: Pending | undefined): void {

@@ -16,8 +16,9 @@ export class BoundedRoom implements ProcessRoom {
   #maxStarting: number
   #running = 0
   #starting = 0
-  /** Processes that are on their way out to make room. */
+  /** Processes that are being ended, and those that were asked to make room and still run. */
   #leaving = 0
+  #asked = 0
 
   constructor(max: number, starting: number) {
     this.#max = max
@@ -54,7 +55,7 @@ export class BoundedRoom implements ProcessRoom {
 
   #whyNot(): string | undefined {
     if (this.#waiting.length >= MAX_WAITING) return `${MAX_WAITING} servers wait to be started already`
-    const isFull = this.#running + this.#waiting.length - this.#leaving >= this.#max
+    const isFull = this.#running + this.#waiting.length - this.#leaving - this.#asked >= this.#max
     return isFull && !this.#makeRoom() ? `${this.#max} processes run already ("processes.max")` : undefined
   }
 
@@ -85,14 +86,20 @@ export class BoundedRoom implements ProcessRoom {
       }
     }
     const started = once(() => this.#starting--)
+    const leaving = once(() => {
+      this.#leaving++
+      if (this.#asked > 0) this.#asked--
+    })
     const ended = once(() => {
       this.#running--
-      if (this.#leaving > 0) this.#leaving--
+      this.#leaving--
     })
     return {
       started,
+      leaving,
       ended: () => {
         started()
+        leaving()
         ended()
       },
     }
@@ -103,7 +110,7 @@ export class BoundedRoom implements ProcessRoom {
     const idle = [...this.#yielding].filter(({ idleSince }) => idleSince !== undefined)
     const [oldest] = idle.sort((a, b) => (a.idleSince ?? 0) - (b.idleSince ?? 0))
     if (oldest === undefined) return false
-    this.#leaving++
+    this.#asked++
     oldest.yield()
     return true
   }

@@ -23,6 +23,8 @@ export interface ProcessOptions extends Spawning {
   onLine(line: Buffer): void
   /** Gets all it writes instead, of a program that is not talked to. */
   onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
+  /** Called when all that was written to its stdin has left. */
+  onDrain?(): void
   /** Told once, when it can no longer be talked to; with how it exited, where it has. */
   onEnd(why: string, exit?: ProgramExit): void
 }
@@ -94,6 +96,11 @@ export class ServerProcess {
     return this.#options.stderr.lastWords
   }
 
+  /** Characters and bytes that were sent, and wait for it to read them. */
+  get unread(): number {
+    return this.#queued + this.#child.stdin.writableLength
+  }
+
   /** Queues a request for its stdin, all of one tick in one write. False when too much waits there already. */
   send(line: string): boolean {
     return this.#enqueue(line, MAX_WAITING)
@@ -106,7 +113,7 @@ export class ServerProcess {
 
   #enqueue(line: string, limit: number): boolean {
     if (this.#hasEnded || !this.#child.stdin.writable) return true
-    if (this.#queued + this.#child.stdin.writableLength > limit) return false
+    if (this.unread > limit) return false
     if (this.#queue.length === 0) setImmediate(this.#flush)
     this.#queue.push(line)
     this.#queued += line.length
@@ -128,7 +135,8 @@ export class ServerProcess {
     const lines = this.#queue.join('\n')
     this.#queue = []
     this.#queued = 0
-    if (this.#child.stdin.writable) this.#child.stdin.write(`${lines}\n`)
+    if (!this.#child.stdin.writable) return
+    if (this.#child.stdin.write(`${lines}\n`)) this.#options.onDrain?.()
   }
 
   #observe(exited: () => void): void {
@@ -152,6 +160,7 @@ export class ServerProcess {
     stdout.once('end', () => this.#linger('it closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
     stdin.on('error', () => this.#linger('it closed its stdin'))
+    stdin.on('drain', () => this.#options.onDrain?.())
   }
 
   /** It is not talked to: it may close what it likes. */

@@ -73,7 +73,7 @@ export class OwnPrograms implements Programs {
       },
     })
     permit.started()
-    return new RunningProgram(server, logs)
+    return new RunningProgram(server, logs, permit)
   }
 
   async endOrphans(): Promise<void> {
@@ -90,9 +90,11 @@ export class OwnPrograms implements Programs {
 class RunningProgram implements Program {
   readonly logs: RecentLines
   readonly #server: ServerProcess
+  readonly #permit: ProcessPermit
 
-  constructor(server: ServerProcess, logs: RecentLines) {
+  constructor(server: ServerProcess, logs: RecentLines, permit: ProcessPermit) {
     this.#server = server
+    this.#permit = permit
     this.logs = logs
   }
 
@@ -114,6 +116,7 @@ class RunningProgram implements Program {
   }
 
   stop(): Promise<void> {
+    this.#permit.leaving()
     return this.#server.stop()
   }
 }

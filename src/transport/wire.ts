@@ -13,8 +13,8 @@ export interface Wire {
   request(pending: Pending, params: JsonObject | undefined): void
   /** Sends a notification or a reply of ours; resolves when it is out or lost, never rejects. */
   send(text: string): Promise<void>
-  /** Nobody waits for this request any more. */
-  abandon(pending: Pending): void
+  /** Nobody waits for this request any more. True when the server has not heard of it, and will not. */
+  abandon(pending: Pending): boolean
   /** The server has introduced itself. */
   opened(server: ServerSide): void
   /** Opens what is needed to hear notifications that belong to no request. */

@@ -159,6 +159,20 @@ describe('the room for processes', { concurrency: 4 }, () => {
     next.ended()
   })
 
+  it('lets who comes wait for one that is being ended', async () => {
+    const room = new BoundedRoom(1, 1)
+    const permit = await room.enter().permit
+    permit.started()
+    permit.leaving()
+    const turn = room.enter().permit.then(() => 'in')
+    assert.equal(await Promise.race([turn, Promise.resolve('waits')]), 'waits')
+
+    permit.ended()
+
+    assert.equal(await turn, 'in')
+    await assert.rejects(room.enter().permit, /1 processes run already/)
+  })
+
   it('is made by what was idle longest', async () => {
     const room = new BoundedRoom(1, 1)
     const permit = await room.enter().permit
