@@ -223,6 +223,12 @@ export const ERRORS = {
     http: 429,
     rpc: RPC.internal,
   },
+  GW_QUOTA_STATE: {
+    text: 'calls that rule "{rule}" counts by the day wait, as the count cannot be kept now',
+    hint: 'Make room where rateLimit.state is; it goes on by itself. rateLimit.onFailure: continue answers without counting.',
+    http: 503,
+    rpc: RPC.internal,
+  },
   GW_DENIED: {
     text: '{reason}',
     hint: 'A rule of routes refuses it.',

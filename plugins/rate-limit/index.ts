@@ -9,10 +9,10 @@ import {
   type PluginApi,
   type Slot,
 } from '../../src/plugin.ts'
-import type { Quotas } from './quota.ts'
+import { DayCounts } from './day-counts.ts'
 import { admitKept, answersFor, leaveKept, type Held } from './kept.ts'
 import { enter, leave, placesOf, refusal, take, type Taken } from './places.ts'
-import { countsOf, Rule, type Counts, type Subject } from './rule.ts'
+import { countsOf, Rule, type Counts, type Subject, type Uncounted } from './rule.ts'
 
 type RateLimitConfig = NonNullable<Config['rateLimit']>
 
@@ -34,7 +34,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
   name: 'rate-limit',
   claims: { section: 'rateLimit' },
   async setup(api) {
-    const { hooks, slot } = api
+    const { hooks, slot, options } = api
     const rules = await rulesOf(api)
     const count = countingOf(api, rules)
     if (count === undefined) return
@@ -51,7 +51,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
       }
       hooks.request.tap({ stage: 'limit' }, exchange => {
         if (FREE.has(exchange.method)) return undefined
-        const taken = count.admit(early, subjectOf(exchange, '', ''))
+        const taken = count.admit(early, subjectOf(exchange, '', ''), uncountedOf(exchange.method, options))
         return taken instanceof Promise ? taken.then(known => lets(exchange, known)) : lets(exchange, taken)
       })
       if (early.some(rule => rule.hasInFlight))
@@ -60,7 +60,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
 
     if (late.length > 0) {
       // A client that is asked something makes the same call several times.
-      const limiting: Limiting = { count, isCounted: slot.exchange(() => false) }
+      const limiting: Limiting = { count, isCounted: slot.exchange(() => false), options }
       hooks.dispatch.tap((next, { name }) => {
         const own = late.filter(rule => rule.concerns(name))
         return own.length === 0 ? undefined : call => limited(own, call, next, limiting)
@@ -71,14 +71,18 @@ export const rateLimit: Plugin<RateLimitConfig> = {
 
 /** Who counts: this process, or the one that counts for all. What is taken is to be given back. */
 interface Counting {
-  admit(rules: readonly Rule[], subject: Subject): Taken[] | Answer | Promise<Taken[] | Answer>
+  admit(
+    rules: readonly Rule[],
+    subject: Subject,
+    uncounted: Uncounted,
+  ): Taken[] | Answer | Promise<Taken[] | Answer>
   leave(taken: readonly Taken[]): void
 }
 
 const HERE: Counting = {
-  admit: (rules, subject) => {
+  admit: (rules, subject, uncounted) => {
     const places = placesOf(rules, subject)
-    const full = take(places)
+    const full = take(places, uncounted)
     return full === undefined ? enter(places) : refusal(full)
   },
   leave,
@@ -92,7 +96,7 @@ function countingOf(
   if (keeper === undefined) return HERE
   if (keeper.role === 'asks')
     return {
-      admit: (asked, subject) => admitKept(keeper, asked, subject),
+      admit: (asked, subject, uncounted) => admitKept(keeper, asked, subject, uncounted),
       leave: taken => leaveKept(keeper, taken),
     }
   keeper.serve(
@@ -104,15 +108,22 @@ function countingOf(
   return undefined
 }
 
+/** Where a day cannot be counted, reading costs nothing and goes on; what is done in a caller's name waits. */
+function uncountedOf(method: string, { onFailure }: RateLimitConfig): Uncounted {
+  return CALLS.has(method) ? onFailure : 'continue'
+}
+
 interface Limiting {
+  readonly options: RateLimitConfig
   readonly count: Counting
   readonly isCounted: Slot<Exchange, boolean>
 }
 
 function limited(rules: readonly Rule[], call: Call, next: Dispatch, limiting: Limiting): Promise<Answer> {
-  const { count, isCounted } = limiting
+  const { count, isCounted, options } = limiting
   if (!CALLS.has(call.method) || isCounted.get(call.exchange)) return next(call)
-  const taken = count.admit(rules, subjectOf(call.exchange, call.upstream, toolOf(call)))
+  const subject = subjectOf(call.exchange, call.upstream, toolOf(call))
+  const taken = count.admit(rules, subject, uncountedOf(call.method, options))
   if (taken instanceof Promise) return taken.then(known => goOn(known, call, next, limiting))
   return goOn(taken, call, next, limiting)
 }
@@ -136,26 +147,31 @@ async function leaving(taken: readonly Taken[], count: Counting, answer: Promise
   }
 }
 
-async function rulesOf({
-  options,
-  clock,
-  directory,
-  hooks,
-  slot,
-}: PluginApi<RateLimitConfig>): Promise<Rule[]> {
+async function rulesOf(api: PluginApi<RateLimitConfig>): Promise<Rule[]> {
+  const { options, clock, slot } = api
   const kept = slot.gateway(() => new Map<string, Counts>())
-  const specs = Object.entries(options.rules)
-  const path = isAbsolute(options.state) ? options.state : join(directory, options.state)
-  const open = specs.some(([, { perDay }]) => perDay !== undefined)
-    ? (await import('./quota.ts')).openQuotas
-    : undefined
-  let quotas: Quotas | undefined
-  hooks.close.tap(() => quotas?.close())
-  return specs.map(([name, spec]) => {
+  const days = await dayCountsOf(api)
+  return Object.entries(options.rules).map(([name, spec]) => {
     const counts = countsOf(spec, kept.get(name))
     kept.set(name, counts)
-    return new Rule(name, spec, counts, clock, () => (quotas ??= open?.(path) as Quotas))
+    return new Rule(name, spec, counts, clock, days)
   })
+}
+
+/** Undefined where no rule has a day. */
+async function dayCountsOf({
+  options: { rules, state },
+  clock,
+  log,
+  directory,
+  hooks,
+}: PluginApi<RateLimitConfig>): Promise<DayCounts | undefined> {
+  if (Object.values(rules).every(({ perDay }) => perDay === undefined)) return undefined
+  const { openQuotas: open } = await import('./quota.ts')
+  const path = isAbsolute(state) ? state : join(directory, state)
+  const days = new DayCounts({ open, directory: path, clock, log })
+  hooks.close.tap(() => days.close())
+  return days
 }
 
 function subjectOf({ principal, session }: Exchange, upstream: string, tool: string): Subject {

@@ -1,6 +1,6 @@
 import type { Answer, JsonObject, Keeper, KeeperAnswers } from '../../src/plugin.ts'
 import { enter, leave, placesOf, refusal, take, type Taken } from './places.ts'
-import type { Full, Rule, Subject } from './rule.ts'
+import type { Full, Rule, Subject, Uncounted } from './rule.ts'
 
 type Asks = Extract<Keeper, { role: 'asks' }>
 /** A rule and a key, as they are asked for. */
@@ -20,13 +20,13 @@ export function answersFor(rules: readonly Rule[], held: Held): KeeperAnswers {
       return rule === undefined ? [] : { rule, key }
     })
   return {
-    answer: ({ admit, left }, from) => {
+    answer: ({ admit, left, uncounted }, from) => {
       if (left !== undefined) {
         leave(note(takenOf(left), from, held, -1))
         return {}
       }
       const taken = takenOf(admit)
-      const full = take(taken)
+      const full = take(taken, uncounted === 'continue' ? 'continue' : 'refuse')
       if (full !== undefined) return { full }
       note(enter(taken), from, held, 1)
       return {}
@@ -57,10 +57,11 @@ export async function admitKept(
   keeper: Asks,
   rules: readonly Rule[],
   subject: Subject,
+  uncounted: Uncounted,
 ): Promise<Taken[] | Answer> {
   const places = placesOf(rules, subject)
   if (places.length === 0) return []
-  const { full } = await keeper.ask({ admit: places.map(placeOf) })
+  const { full } = await keeper.ask({ admit: places.map(placeOf), uncounted })
   return full === undefined ? places.filter(({ rule }) => rule.hasInFlight) : refusal(full as Refused)
 }
 

@@ -1,5 +1,5 @@
 import { gatewayError, refuse, type Answer } from '../../src/plugin.ts'
-import type { Full, Rule, Subject } from './rule.ts'
+import type { Full, Rule, Subject, Uncounted } from './rule.ts'
 
 /** A rule that a request is on, and under which key. */
 export interface Taken {
@@ -18,13 +18,16 @@ export function placesOf(rules: readonly Rule[], subject: Subject): Taken[] {
 }
 
 /** Counts one on each of them, or on none when one is full: that one, and why. */
-export function take(places: readonly Taken[]): (Full & { readonly rule: string }) | undefined {
+export function take(
+  places: readonly Taken[],
+  uncounted: Uncounted,
+): (Full & { readonly rule: string }) | undefined {
   for (const { rule, key } of places) {
-    const full = rule.full(key)
+    const full = rule.full(key, uncounted)
     if (full !== undefined) return { ...full, rule: rule.name }
   }
   for (const { rule, key } of places) {
-    const full = rule.take(key)
+    const full = rule.take(key, uncounted)
     if (full !== undefined) return { ...full, rule: rule.name }
   }
   return undefined
@@ -41,8 +44,12 @@ export function leave(entered: readonly Taken[]): void {
   for (const { rule, key } of entered) rule.leave(key)
 }
 
-export function refusal({ rule, allowed, retryAfterMs }: Full & { readonly rule: string }): Answer {
-  const error = gatewayError('GW_RATE_LIMITED', { rule, allowed })
+export function refusal(full: Full & { readonly rule: string }): Answer {
+  const { rule, allowed, retryAfterMs } = full
+  const error =
+    full.isUncounted === true
+      ? gatewayError('GW_QUOTA_STATE', { rule })
+      : gatewayError('GW_RATE_LIMITED', { rule, allowed })
   const { rpc = 0, http = 429 } = error.entry
   const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
   return refuse(rpc, error.message, { code: error.code, retryAfterMs }, { status: http, headers })

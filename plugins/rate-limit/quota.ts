@@ -57,5 +57,11 @@ export class Quotas {
 /** Opens the counts in a directory, which is made for the owner alone where there is none. */
 export function openQuotas(directory: string): Quotas {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  return new Quotas(new DatabaseSync(join(directory, 'quota.sqlite')))
+  const database = new DatabaseSync(join(directory, 'quota.sqlite'))
+  try {
+    return new Quotas(database)
+  } catch (error) {
+    database.close()
+    throw error
+  }
 }

@@ -7,7 +7,7 @@ import {
   type Session,
 } from '../../src/plugin.ts'
 import { untilTomorrow } from './day.ts'
-import type { Quotas } from './quota.ts'
+import type { DayCounts } from './day-counts.ts'
 import { Windows } from './window.ts'
 
 type RuleConfig = NonNullable<Config['rateLimit']>['rules'][string]
@@ -26,7 +26,12 @@ export interface Subject {
 export interface Full {
   readonly allowed: string
   readonly retryAfterMs: number
+  /** There may be room, but the disk cannot be read or written now. */
+  readonly isUncounted?: boolean
 }
+
+/** What becomes of a request whose day cannot be counted now. */
+export type Uncounted = 'refuse' | 'continue'
 
 /** What of a rule outlives a reload. */
 export interface Counts {
@@ -56,11 +61,11 @@ export class Rule {
   readonly #per: Readonly<Record<RuleConfig['per'][number], boolean>>
   readonly #counts: Counts
   readonly #clock: Clock
-  readonly #quotas: () => Quotas
+  readonly #days: DayCounts | undefined
   readonly #isAbout: (subject: Subject) => boolean
   readonly #ofUpstream: (name: string) => boolean
 
-  constructor(name: string, spec: RuleConfig, counts: Counts, clock: Clock, quotas: () => Quotas) {
+  constructor(name: string, spec: RuleConfig, counts: Counts, clock: Clock, days: DayCounts | undefined) {
     const { per, tools, upstreams, principals, profiles } = spec
     this.name = name
     this.isOfTools = tools !== undefined || per.includes('tool')
@@ -74,7 +79,7 @@ export class Rule {
     }
     this.#counts = counts
     this.#clock = clock
-    this.#quotas = quotas
+    this.#days = days
     const tests = [
       testOf(principals, ({ principal }) => principal.subject),
       testOf(profiles, ({ session }) => session.profile ?? ''),
@@ -106,8 +111,8 @@ export class Rule {
   }
 
   /** Why there is no room; undefined when there is. Nothing is counted yet. */
-  full(key: string): Full | undefined {
-    return this.#crowded(key) ?? this.#hurried(key) ?? this.#spent(key)
+  full(key: string, uncounted: Uncounted): Full | undefined {
+    return this.#crowded(key) ?? this.#hurried(key) ?? this.#spent(key, uncounted)
   }
 
   #crowded(key: string): Full | undefined {
@@ -123,19 +128,19 @@ export class Rule {
     return wait === 0 ? undefined : { allowed: `${perMinute} a minute`, retryAfterMs: wait }
   }
 
-  #spent(key: string): Full | undefined {
+  #spent(key: string, uncounted: Uncounted): Full | undefined {
     const { perDay } = this.#spec
-    if (perDay === undefined || this.#quotas().hasRoom(this.name, key, perDay, Date.now())) return undefined
-    return tomorrow(perDay)
+    if (perDay === undefined) return undefined
+    return fullDay(perDay, this.#days?.hasRoom(this.name, key, perDay), uncounted)
   }
 
   /** Counts one. Only a day's last may have been taken by another process meanwhile. */
-  take(key: string): Full | undefined {
+  take(key: string, uncounted: Uncounted): Full | undefined {
     const { perDay } = this.#spec
-    if (perDay !== undefined && !this.#quotas().take(this.name, key, perDay, Date.now()))
-      return tomorrow(perDay)
-    this.#counts.windows?.take(key, this.#clock.now())
-    return undefined
+    const full =
+      perDay === undefined ? undefined : fullDay(perDay, this.#days?.take(this.name, key, perDay), uncounted)
+    if (full === undefined) this.#counts.windows?.take(key, this.#clock.now())
+    return full
   }
 
   enter(key: string): void {
@@ -149,8 +154,13 @@ export class Rule {
   }
 }
 
-function tomorrow(perDay: number): Full {
-  return { allowed: `${perDay} a day`, retryAfterMs: untilTomorrow(Date.now()) }
+/** Why a day has no room; `hasRoom` is undefined where nobody can say. */
+function fullDay(perDay: number, hasRoom: boolean | undefined, uncounted: Uncounted): Full | undefined {
+  const allowed = `${perDay} a day`
+  if (hasRoom === false) return { allowed, retryAfterMs: untilTomorrow(Date.now()) }
+  return hasRoom === undefined && uncounted === 'refuse'
+    ? { allowed, retryAfterMs: SOON_MS, isUncounted: true }
+    : undefined
 }
 
 /** A modern request over HTTP is a conversation of its own: a count for each would limit nothing. */

@@ -1,0 +1,69 @@
+import { reasonOf, type Clock, type Log } from '../../src/plugin.ts'
+import type { Quotas } from './quota.ts'
+
+/** Least time between two attempts while nothing can be counted. */
+const RETRY_MS = 1000
+
+export interface DayCountsOptions {
+  readonly open: (directory: string) => Quotas
+  readonly directory: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Counts of days on a disk that may be full or gone. Answers are undefined then, and the log says why. */
+export class DayCounts {
+  readonly #options: DayCountsOptions
+  #quotas: Quotas | undefined = undefined
+  #failedAt: number | undefined = undefined
+
+  constructor(options: DayCountsOptions) {
+    this.#options = options
+  }
+
+  /** Whether one more is allowed today. */
+  hasRoom(rule: string, key: string, max: number): boolean | undefined {
+    return this.#tried(quotas => quotas.hasRoom(rule, key, max, Date.now()))
+  }
+
+  /** Counts one; false when another has taken the last meanwhile. */
+  take(rule: string, key: string, max: number): boolean | undefined {
+    return this.#tried(quotas => quotas.take(rule, key, max, Date.now()))
+  }
+
+  close(): void {
+    this.#quotas?.close()
+    this.#quotas = undefined
+  }
+
+  #tried(count: (quotas: Quotas) => boolean): boolean | undefined {
+    const { open, directory, clock } = this.#options
+    if (this.#failedAt !== undefined && clock.now() - this.#failedAt < RETRY_MS) return undefined
+    try {
+      const result = count((this.#quotas ??= open(directory)))
+      this.#worked()
+      return result
+    } catch (error) {
+      this.#failed(error)
+      return undefined
+    }
+  }
+
+  #worked(): void {
+    if (this.#failedAt !== undefined) this.#options.log.warn('day quotas are counted again')
+    this.#failedAt = undefined
+  }
+
+  #failed(error: unknown): void {
+    const { clock, log, directory } = this.#options
+    if (this.#failedAt === undefined)
+      log.error('day quotas cannot be counted', { reason: reasonOf(error), directory })
+    this.#failedAt = clock.now()
+    try {
+      this.close()
+    } catch {
+      // What cannot be closed is dropped: the next attempt opens it anew.
+      this.#quotas = undefined
+    }
+  }
+}
