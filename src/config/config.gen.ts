@@ -1290,6 +1290,10 @@ export interface RateLimitConfig {
     readonly [k: string]: RateLimitRuleConfig
   }
   /**
+   * While a day cannot be counted, because a disk is full for instance: refuse the calls that it counts, or answer them uncounted. Lists and other reading go on either way.
+   */
+  readonly onFailure: 'refuse' | 'continue'
+  /**
    * Directory for what must outlive a restart (day quotas), relative to the configuration.
    */
   readonly state: string
