@@ -68,4 +68,18 @@ export const AGENT_ERRORS = {
     http: 403,
     rpc: RPC.invalidParams,
   },
+  GW_AGENT_PATH: {
+    text: '{what} "{path}" {why}',
+    hint: 'agents.roots says where tasks may work; name an ordinary file or a directory below it.',
+    exit: 2,
+    http: 400,
+    rpc: RPC.invalidParams,
+  },
+  GW_AGENT_WORKTREE: {
+    text: 'no worktree for "{directory}": {why}',
+    hint: 'isolation: worktree needs git, and a directory in a repository with a commit; isolation: none works in place.',
+    exit: 4,
+    http: 400,
+    rpc: RPC.invalidParams,
+  },
 } as const

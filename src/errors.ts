@@ -37,6 +37,11 @@ export class GatewayError extends Error {
     return end < 0 ? this.message : this.message.slice(0, end)
   }
 
+  /** Whether it says more to its owner than to others. */
+  get isForOwner(): boolean {
+    return this.message.includes(OWNER_ONLY)
+  }
+
   /** What to do about it. */
   get hint(): string {
     return fillIn(this.entry.hint, this.fields)

@@ -31,7 +31,8 @@ import { BoundedRoom } from './transport/process-room.ts'
 import { OwnPrograms } from './transport/programs.ts'
 import { InProcessTransport } from './transport/in-process-transport.ts'
 import { systemClock } from './util/clock.ts'
-import { createLog } from './util/log.ts'
+import { createLog, hidingLog } from './util/log.ts'
+import { Secrets } from './util/secrets.ts'
 import { parseDuration } from './util/units.ts'
 import { ownPackage } from './util/version.ts'
 import { runVerb } from './verbs.ts'
@@ -66,10 +67,11 @@ export async function makeGateway(
 ): Promise<Gateway> {
   const directory = resolve(options.directory ?? '.')
   const loaded = await loadedFrom(source, directory)
-  const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
-  const events = new Events(log)
-  const live: Live = { events }
-  const around = await surround(loaded, { ...options, log }, inside, live)
+  const secrets = new Secrets()
+  const unheard = createLog({ level: 'warn', format: 'json', write: () => undefined })
+  const log = hidingLog(options.log ?? unheard, secrets.hide)
+  const live: Live = { events: new Events(log) }
+  const around = await surround(loaded, { ...options, log, secrets }, inside, live)
   const first = await buildGeneration(loaded, around)
   const gate = new RoadGate(first.graph, ownPackage())
   const door = inside.atTheDoor?.(gate) ?? gate
@@ -78,7 +80,7 @@ export async function makeGateway(
   const generations = new Generations(first, { around, directory, gate, listeners, life })
   live.generations = generations
   const { programs } = around
-  return new Gateway({ around, programs, gate, listeners, life, generations, events, load: options.load })
+  return new Gateway({ around, programs, gate, listeners, life, generations, ...live, load: options.load })
 }
 
 /** What exists once the first generation is built. */
@@ -89,16 +91,17 @@ interface Live {
 
 async function surround(
   loaded: LoadedConfig,
-  options: GatewayOptions & { readonly log: Log },
+  options: GatewayOptions & { readonly log: Log; readonly secrets: Secrets },
   inside: Inside,
   live: Live,
 ): Promise<Surroundings & { readonly programs: OwnPrograms }> {
-  const { log, environment = {} } = options
+  const { log, secrets, environment = {} } = options
   const room = BoundedRoom.of(loaded.config)
-  const programs = new OwnPrograms({ log, clock: systemClock, room, environment, ...loaded })
+  const shared = { log, clock: systemClock, environment, room }
+  const programs = new OwnPrograms({ ...shared, hide: secrets.hide, ...loaded })
   const memories = await openMemories(loaded, options, { log, clock: systemClock })
   return {
-    ...{ log, clock: systemClock, memories, room, programs, environment },
+    ...{ ...shared, secrets, memories, programs },
     slots: new SlotTable(),
     seal: inside.seal ?? (await openSeal(memories, options, log)),
     parking: new Parking(),

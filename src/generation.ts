@@ -1,6 +1,7 @@
 import { gatewayError, reasonOf } from './errors.ts'
 import { builtins } from './builtins.ts'
-import { hider, type LoadedConfig } from './config/index.ts'
+import type { LoadedConfig } from './config/index.ts'
+import { secretsIn } from './config/secrets.ts'
 import { Graph } from './core/graph.ts'
 import type {
   Clock,
@@ -23,15 +24,19 @@ import type { TaskStore } from './core/tasks/task-store.ts'
 import type { Hooks } from './hooks/hooks.ts'
 import { configured } from './plugin-host/configure.ts'
 import { install } from './plugin-host/install.ts'
+import { secretOptions } from './plugin-host/options.ts'
 import { chooseBuiltins, loadConfigured, ordered, type Chosen } from './plugin-host/resolve.ts'
 import type { SlotTable } from './plugin-host/slots.ts'
 import type { Plugin } from './plugin.ts'
 import type { Memories } from './store/memories.ts'
+import { hideInError, type Secrets } from './util/secrets.ts'
 import { ownPackage } from './util/version.ts'
 
 /** What all generations of one gateway share. */
 export interface Surroundings {
   readonly log: Log
+  /** Those of every configuration so far. */
+  readonly secrets: Secrets
   readonly clock: Clock
   readonly slots: SlotTable
   readonly seal: Seal
@@ -75,19 +80,34 @@ export async function buildGeneration(
   around: Surroundings,
   before?: Generation,
 ): Promise<Generation> {
-  const { config, directory, secrets } = written
+  around.secrets.add(written.secrets)
+  try {
+    return await build(written, around, before)
+  } catch (thrown) {
+    throw hideInError(thrown, around.secrets.hide)
+  }
+}
+
+async function build(
+  written: LoadedConfig,
+  around: Surroundings,
+  before: Generation | undefined,
+): Promise<Generation> {
+  const { config, directory } = written
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
   const plugins = ordered([
     ...chooseBuiltins(around.builtins ?? builtins, config),
     ...(await loadConfigured(config, directory)),
     ...given,
   ])
+  around.secrets.add(plugins.flatMap(secretOptions))
   const { log, clock, slots, programs } = around
-  const hide = hider(secrets)
+  const { hide } = around.secrets
   const state = around.memories?.directory
   const api = { config, directory, log, clock, slots, programs, state, hide, keeper: around.keeper }
   const hooks = await install(plugins, api)
   const loaded = { ...written, config: configured(config, hooks, directory) }
+  around.secrets.add(secretsIn(loaded.config))
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
   const graph = new Graph({
@@ -100,6 +120,7 @@ export async function buildGeneration(
     tasks: around.tasks,
     log: around.log,
     clock: around.clock,
+    hide,
   })
   const names = Object.keys(loaded.config.listeners)
   const added = new Set(names.filter(name => config.listeners[name] === undefined))
@@ -183,6 +204,7 @@ function createUpstream(
     name,
     log: around.log.child({ upstream: name }),
     clock: around.clock,
+    hide: around.secrets.hide,
     directory: loaded.directory,
     gateway: ownPackage(),
     environment: around.environment,

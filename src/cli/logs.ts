@@ -2,6 +2,7 @@ import type { LoadedConfig } from '../config/index.ts'
 import type { Log } from '../core/ports.ts'
 import { createLog } from '../util/log.ts'
 import type { LogOptions } from '../util/log.ts'
+import { Secrets } from '../util/secrets.ts'
 import type { Terminal } from './terminal.ts'
 
 /** A log on stderr that follows the configuration through reloads. */
@@ -32,12 +33,11 @@ export function warningLog(warnings: string[]): Log {
 
 /** The log of `serve`. */
 export function serveLog(terminal: Terminal): ServeLog {
-  const options = { ...problemOptions(terminal), secrets: [] as readonly string[] }
+  const known = new Secrets()
+  const options = { ...problemOptions(terminal), hide: known.hide }
   return {
     log: createLog(options),
-    hideSecretsOf: ({ secrets }) => {
-      options.secrets = [...new Set([...options.secrets, ...secrets])]
-    },
+    hideSecretsOf: ({ secrets }) => known.add(secrets),
     follow: ({ config }) => {
       options.level = config.log.level
       options.format = formatFor(config.log.format, terminal)

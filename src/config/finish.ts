@@ -5,7 +5,8 @@ import { isPlain } from '../util/plain.ts'
 import { pointerParent, pointerTo } from '../util/pointer.ts'
 import { check } from './check.ts'
 import type { Config } from './config.gen.ts'
-import { hide } from './redact.ts'
+import { Secrets } from '../util/secrets.ts'
+import { secretsIn } from './secrets.ts'
 import { hasErrors, inOrder, invalidConfig, problemAt } from './problem.ts'
 import type { Finding, Problem } from './problem.ts'
 import { locate } from './tree.ts'
@@ -48,9 +49,10 @@ export function finish(draft: Draft): LoadedConfig {
   const findings = [...located.empty.map(emptyAt), ...validate(located.value)]
   check(located.value, isFile, finding => findings.push(finding))
 
-  const problems = [...draft.problems, ...placed(findings, draft, located)]
+  const secrets = [...new Set([...draft.secrets, ...secretsIn(located.value)])]
+  const problems = [...draft.problems, ...placed(findings, draft.broken, secrets, located)]
   if (hasErrors(problems)) throw invalidConfig(problems)
-  const { file, files, directory, secrets } = draft
+  const { file, files, directory } = draft
   const config = deepFreeze(located.value) as Config
   let origins: ReadonlyMap<string, Origin> | undefined
   return {
@@ -77,8 +79,14 @@ function emptyAt(pointer: string): Finding {
   }
 }
 
-function placed(findings: readonly Finding[], { broken, secrets }: Draft, located: Located): Problem[] {
-  const shown = (text: string) => hide(text, secrets)
+function placed(
+  findings: readonly Finding[],
+  broken: ReadonlySet<string>,
+  secrets: readonly string[],
+  located: Located,
+): Problem[] {
+  if (findings.length === 0) return []
+  const { hide: shown } = new Secrets(secrets)
   return findings
     .filter(finding => !broken.has(finding.pointer))
     .map(finding => ({

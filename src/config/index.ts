@@ -11,7 +11,7 @@ export { CONFIG_NAMES, findConfig } from './find.ts'
 export { describeOrigins } from './origins.ts'
 export { formatProblem } from './problem.ts'
 export { parseConfig } from './parse.ts'
-export { hider, redact } from './redact.ts'
+export { redact } from './redact.ts'
 
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {

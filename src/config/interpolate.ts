@@ -36,9 +36,12 @@ export function interpolate(
 ): Filled {
   const filler = new Filler(environment, cwd, report)
   const filled = filler.fill(tree, '')
-  // The longest first, or a secret within a secret would leave the rest of it to be seen.
-  const secrets = [...filler.secrets].sort((a, b) => b.length - a.length)
-  return { tree: filled, secrets, broken: filler.broken, files: [...filler.files.keys()] }
+  return {
+    tree: filled,
+    secrets: [...filler.secrets],
+    broken: filler.broken,
+    files: [...filler.files.keys()],
+  }
 }
 
 interface Spot {

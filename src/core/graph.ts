@@ -9,6 +9,7 @@ import type { Clock, Config, Dispatch, Log, Session, Inbound, Upstream } from '.
 import { Router } from './router.ts'
 import { type Seal } from './seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
+import type { Hide } from '../util/secrets.ts'
 
 /** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
 export interface UpstreamNode {
@@ -34,6 +35,7 @@ export interface GraphParts {
   readonly tasks: TaskStore
   readonly log: Log
   readonly clock: Clock
+  readonly hide: Hide
 }
 
 /** What runs: one generation of the configuration, with its hooks, upstreams and catalog. */
@@ -49,6 +51,7 @@ export class Graph {
   readonly tasks: TaskStore
   readonly log: Log
   readonly clock: Clock
+  readonly hide: Hide
   readonly grace: Grace
   readonly #identity: Identity
   readonly #carrier: Carrier
@@ -64,6 +67,7 @@ export class Graph {
     this.tasks = parts.tasks
     this.log = parts.log
     this.clock = parts.clock
+    this.hide = parts.hide
     this.grace = new Grace(parts.config, parts.clock)
     this.#identity = parts.identity
     this.upstreams = new Map([...parts.upstreams].map(([name, upstream]) => [name, this.#node(upstream)]))

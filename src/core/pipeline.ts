@@ -1,6 +1,7 @@
 import { gatewayError, GatewayError } from '../errors.ts'
 import type { HookTaps } from '../hooks/kinds.ts'
-import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import { hideIn } from '../util/secrets.ts'
 import { converse } from './asks.ts'
 import { RoadCall, type RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
@@ -26,10 +27,17 @@ export async function travel(exchange: RoadExchange, graph: Graph): Promise<Answ
     answer = failure(error, exchange, graph)
   }
   if (response !== undefined) answer = await responded(response, answer, exchange, graph)
+  if ('error' in answer) answer = withoutSecrets(answer, graph)
   exchange.answer = answer
   hooks.runner('settled', exchange.method)?.(exchange)
   graph.running--
   return answer
+}
+
+/** Servers quote what they were sent, credentials of ours included. */
+function withoutSecrets(answer: Extract<Answer, { error: RpcError }>, { hide }: Graph): Answer {
+  const error = hideIn(answer.error, hide)
+  return error === answer.error ? answer : { ...answer, error }
 }
 
 async function responded(

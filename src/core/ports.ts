@@ -279,6 +279,8 @@ export interface UpstreamContext {
   readonly room?: ProcessRoom
   /** What is known of it from before, and will be known later; absent where nothing outlives this process. */
   readonly memory?: UpstreamMemory | undefined
+  /** Takes every secret out of a text, before it is cut or kept. */
+  hide(text: string): string
   /** A notification that belongs to no request. `isMeant` says who hears of a changed resource; everybody who wants it when absent. */
   notify(notification: Notification, isMeant?: (session: Session) => boolean): void
   /** A legacy server's own request; `exchange` is the call it came with, where that is known. */

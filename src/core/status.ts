@@ -1,11 +1,12 @@
+import { hideIn } from '../util/secrets.ts'
 import type { Graph } from './graph.ts'
 import type { Upstream, UpstreamStatus } from './ports.ts'
 
 /** One upstream as people see it. */
-export function statusOf(upstream: Upstream, { hooks, catalog }: Graph): UpstreamStatus {
+export function statusOf(upstream: Upstream, { hooks, catalog, hide }: Graph): UpstreamStatus {
   const lists = catalog.troubles(upstream.name)
   const status = lists === undefined ? ownStatus(upstream) : { ...ownStatus(upstream), lists }
-  return hooks.runner('status')?.(status, upstream) ?? status
+  return hideIn(hooks.runner('status')?.(status, upstream) ?? status, hide)
 }
 
 function ownStatus(upstream: Upstream): UpstreamStatus {

@@ -1,5 +1,6 @@
 import { gatewayError } from '../errors.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { isPlain, mapAt } from '../util/plain.ts'
 import type { Chosen } from './resolve.ts'
 
 /** Checks a third-party plugin's options against its own schema, filling in its defaults. Built-ins were checked with the configuration. */
@@ -18,6 +19,23 @@ export async function checkOptions({ plugin, options, from }: Chosen): Promise<u
     .map(error => `${error.instancePath || '/'} ${error.message ?? 'is not valid'}`)
     .join('; ')
   throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: plugin.name, why })
+}
+
+/** Options that the plugin's schema marks as secret: `x-secret`, `writeOnly`, or of the format `password`. */
+export function secretOptions({ plugin, options }: Chosen): string[] {
+  return plugin.schema === undefined ? [] : secretsBy(plugin.schema, options)
+}
+
+function secretsBy(schema: unknown, value: unknown): string[] {
+  if (!isPlain(schema)) return []
+  const isMarked = schema['x-secret'] === true || schema.writeOnly === true || schema.format === 'password'
+  if (typeof value === 'string') return isMarked ? [value] : []
+  if (Array.isArray(value)) return value.flatMap(item => secretsBy(isMarked ? schema : schema.items, item))
+  if (!isPlain(value)) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const own = isMarked ? schema : (mapAt(schema, 'properties')[key] ?? schema.additionalProperties)
+    return secretsBy(own, inner)
+  })
 }
 
 type Validate = ((value: unknown) => boolean) & {

@@ -1,25 +1,34 @@
-import { gatewayError, type GatewayError } from '../errors.ts'
+import { gatewayError, OWNER_ONLY, type GatewayError } from '../errors.ts'
 import { ClientError } from './http-client/handler.ts'
 import { visible } from './visible.ts'
 
 /** When to come back where too many wait for a connection. */
 const BUSY_RETRY_MS = 1000
 
-/** What a status without a JSON-RPC answer means. `retryAfterMs` is when the server wants to be asked again. */
-export function statusFailure(
-  upstream: string,
-  status: number,
-  body: string,
-  retryAfterMs?: number,
-): GatewayError {
-  if (status === 401 || status === 403) return gatewayError('GW_UPSTREAM_AUTH', { upstream, status })
+/** What a server refused a request with. */
+export interface StatusReply {
+  readonly status: number
+  readonly body: string
+  /** Its `WWW-Authenticate`. */
+  readonly challenge?: string | undefined
+  /** When it wants to be asked again. */
+  readonly retryAfterMs?: number | undefined
+}
+
+/** Bodies of refusals are read to this length. */
+export const MAX_REFUSAL = 64 * 1024
+/** How much of one may count, in bytes: more than is ever shown of it. */
+export const SHOWN_BODY = 1200
+
+/** What a status without a JSON-RPC answer means. What the body says is for the owner alone, as servers quote what they were sent. */
+export function statusFailure(upstream: string, reply: StatusReply): GatewayError {
+  const { status, body, challenge, retryAfterMs } = reply
+  const why = `HTTP ${status}${said(body, challenge)}`
+  if (status === 401 || (status === 403 && challenge !== undefined))
+    return gatewayError('GW_UPSTREAM_AUTH', { upstream, status, why })
+  if (status === 403) return gatewayError('GW_UPSTREAM_FORBIDDEN', { upstream, status, why })
   if (status === 429 || status >= 500)
-    return gatewayError('GW_UPSTREAM_DOWN', {
-      upstream,
-      status,
-      retryAfterMs,
-      why: `HTTP ${status}${quoted(body)}`,
-    })
+    return gatewayError('GW_UPSTREAM_DOWN', { upstream, status, retryAfterMs, why })
   if (status >= 300 && status < 400) {
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
@@ -30,14 +39,16 @@ export function statusFailure(
   if (status < 300)
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
-      why: `HTTP ${status} without an answer${quoted(body)}`,
+      why: `HTTP ${status} without an answer${said(body)}`,
     })
-  return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, why: `HTTP ${status}${quoted(body)}` })
+  return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, why })
 }
 
-function quoted(body: string): string {
-  const text = body.trim()
-  return text === '' ? '' : `: ${visible(text, 200)}`
+/** What a server said beside a status, for the owner's eyes. */
+export function said(body: string, challenge?: string): string {
+  const parts = [body.trim(), challenge === undefined ? '' : `WWW-Authenticate: ${challenge}`]
+  const text = parts.filter(part => part !== '').map(part => visible(part, 200))
+  return text.length === 0 ? '' : `${OWNER_ONLY}${text.join(' | ')}`
 }
 
 /** What a broken connection means to the request that was on it. */

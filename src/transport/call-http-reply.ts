@@ -1,6 +1,14 @@
 import { gatewayError } from '../errors.ts'
 import { EventBody, startOfStream, WholeBody, type Body, type Position } from './call-http-body.ts'
-import { brokenFailure, refusedHere, statusFailure, unreachable } from './call-http-failure.ts'
+import {
+  brokenFailure,
+  MAX_REFUSAL,
+  refusedHere,
+  SHOWN_BODY,
+  statusFailure,
+  unreachable,
+  type StatusReply,
+} from './call-http-failure.ts'
 import { type Carrier, type ReplyHandler, type ReplyHeaders } from './http-client/handler.ts'
 import { retryAfterMs } from './retry-after.ts'
 import type { Pending, WireEvents } from './wire.ts'
@@ -22,8 +30,6 @@ export interface ReplyHost {
   lost(why: string): void
 }
 
-/** Bodies of error statuses are read to this length. */
-const MAX_ERROR_BODY = 64 * 1024
 /** How long a stream may stay open after its answer. */
 const TAIL_MS = 1000
 const OPEN_BRACE = 0x7b
@@ -36,7 +42,7 @@ export class Reply implements ReplyHandler {
   #carrier: Carrier | undefined
   #body: Body | undefined
   #status = 0
-  #retryAfterMs: number | undefined
+  #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs'> = {}
   #isAborted = false
   #takeBackCut: (() => void) | undefined
 
@@ -60,14 +66,14 @@ export class Reply implements ReplyHandler {
   onHead(status: number, headers: ReplyHeaders): void {
     this.#status = status
     const isFine = status < 300
-    const limit = isFine ? this.#host.maxReply : MAX_ERROR_BODY
+    const limit = isFine ? this.#host.maxReply : MAX_REFUSAL
     const length = Number(headers['content-length'])
     if (isFine && length > limit) return this.#tooLarge()
     if (isEncoded(headers))
       return this.#fail(
         `it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`,
       )
-    if (!isFine) this.#retryAfterMs = retryAfterMs(headers)
+    if (!isFine) this.#refusal = { challenge: challengeIn(headers), retryAfterMs: retryAfterMs(headers) }
     if (isFine) this.#host.greeted(this.#pending.method, headers)
     this.#body =
       isFine && isEventStream(headers)
@@ -103,13 +109,13 @@ export class Reply implements ReplyHandler {
     if (text.length > 0) this.#host.events.received(text, this.#pending)
     const { events, upstream } = this.#host
     if (this.#pending.open)
-      events.failed(this.#pending, statusFailure(upstream, this.#status, text.toString('utf8', 0, 400)))
+      events.failed(this.#pending, statusFailure(upstream, { status: this.#status, body: bodyText(text) }))
   }
 
   #refused(text: Buffer): void {
     const { events, upstream } = this.#host
     const status = this.#status
-    const body = text.toString('utf8', 0, 400)
+    const body = bodyText(text)
     if (this.#host.isSessionLost(this.#pending.method, status, body)) {
       const error = gatewayError('GW_UPSTREAM_CLOSED', {
         upstream,
@@ -122,7 +128,7 @@ export class Reply implements ReplyHandler {
     }
     if (this.#isAnswerable() && text[0] === OPEN_BRACE) events.received(text, this.#pending)
     if (this.#pending.open)
-      events.failed(this.#pending, statusFailure(upstream, status, body, this.#retryAfterMs))
+      events.failed(this.#pending, statusFailure(upstream, { status, body, ...this.#refusal }))
   }
 
   /** Whether a JSON-RPC error in the body counts. In a handshake a failing proxy must not pass for a server's answer. */
@@ -167,4 +173,13 @@ export function isEventStream(headers: ReplyHeaders): boolean {
 function isEncoded(headers: ReplyHeaders): boolean {
   const encoding = headers['content-encoding']
   return encoding !== undefined && encoding !== '' && encoding !== 'identity'
+}
+
+function bodyText(text: Buffer): string {
+  return text.toString('utf8', 0, SHOWN_BODY)
+}
+
+/** What the server wants to be sent, where it says so. */
+export function challengeIn(headers: ReplyHeaders): string | undefined {
+  return headers['www-authenticate']
 }

@@ -1,22 +1,22 @@
 import { WholeBody } from './call-http-body.ts'
-import type { Carrier, ReplyHandler } from './http-client/handler.ts'
+import { MAX_REFUSAL, SHOWN_BODY, type StatusReply } from './call-http-failure.ts'
+import { challengeIn } from './call-http-reply.ts'
+import type { Carrier, ReplyHandler, ReplyHeaders } from './http-client/handler.ts'
 
 /** What came of a POST: its status and the beginning of its body, or what broke it. */
-export type Receipt = { readonly status: number; readonly body: string } | { readonly error: Error }
-
-/** Bodies of refusals are read to this length. */
-const MAX_BODY = 64 * 1024
+export type Receipt = StatusReply | { readonly error: Error }
 
 /** The reply to a POST of HTTP+SSE: a status that says whether the message was taken. */
 export class ReceiptHandler implements ReplyHandler {
   readonly #done: (receipt: Receipt) => void
   readonly #body: WholeBody
   #status = 0
+  #challenge: string | undefined
 
   constructor(done: (receipt: Receipt) => void) {
     this.#done = done
-    this.#body = new WholeBody(MAX_BODY, text =>
-      done({ status: this.#status, body: text.toString('utf8', 0, 400) }),
+    this.#body = new WholeBody(MAX_REFUSAL, text =>
+      done({ status: this.#status, body: text.toString('utf8', 0, SHOWN_BODY), challenge: this.#challenge }),
     )
   }
 
@@ -24,8 +24,9 @@ export class ReceiptHandler implements ReplyHandler {
     // It cannot be given up.
   }
 
-  onHead(status: number): void {
+  onHead(status: number, headers: ReplyHeaders): void {
     this.#status = status
+    this.#challenge = challengeIn(headers)
   }
 
   onBody(bytes: Buffer, carrier: Carrier): void {

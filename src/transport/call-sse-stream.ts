@@ -1,6 +1,7 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
-import { unreachable } from './call-http-failure.ts'
-import { isEventStream } from './call-http-reply.ts'
+import { WholeBody } from './call-http-body.ts'
+import { MAX_REFUSAL, said, SHOWN_BODY, unreachable } from './call-http-failure.ts'
+import { challengeIn, isEventStream } from './call-http-reply.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from './http-client/handler.ts'
 
 /** Who hears what comes on an event stream of HTTP+SSE. */
@@ -17,6 +18,8 @@ export class EventStream implements ReplyHandler {
   readonly #host: EventStreamHost
   readonly #parser: EventSourceParser
   #carrier: Carrier | undefined
+  /** What the server says beside a status that refuses the stream. */
+  #refusal: WholeBody | undefined
   #isOver = false
 
   constructor(host: EventStreamHost) {
@@ -56,17 +59,27 @@ export class EventStream implements ReplyHandler {
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
-    if (status !== 200) this.end(`it answers GET with HTTP ${status}`, status)
+    if (status !== 200) this.#refused(status, challengeIn(headers))
     else if (!isEventStream(headers))
       this.end('it answers GET with something that is no event stream', status)
   }
 
+  #refused(status: number, challenge: string | undefined): void {
+    const why = `it answers GET with HTTP ${status}`
+    this.#refusal = new WholeBody(MAX_REFUSAL, text =>
+      this.end(`${why}${said(text.toString('utf8', 0, SHOWN_BODY), challenge)}`, status),
+    )
+  }
+
   onBody(bytes: Buffer): void {
+    if (this.#refusal?.push(bytes) === false) this.end('it refuses GET with a very long text')
+    if (this.#refusal !== undefined) return
     // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
     if (!this.#isOver) this.#parser.feed(bytes.toString('latin1'))
   }
 
   onEnd(): void {
+    this.#refusal?.end()
     this.end('it ended the event stream')
   }
 

@@ -1,6 +1,6 @@
 import type { UpstreamConfig } from '../config/config.gen.ts'
 import type { UpstreamContext } from '../core/ports.ts'
-import { gatewayError } from '../errors.ts'
+import { gatewayError, OWNER_ONLY } from '../errors.ts'
 import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
 import { parseSize } from '../util/units.ts'
 import { brokenFailure, statusFailure } from './call-http-failure.ts'
@@ -101,7 +101,7 @@ export class SseWire implements Wire {
     const url = URL.parse(said, this.#url.href)
     if (url?.origin !== this.#url.origin)
       return this.#stream.end(
-        `it wants messages at ${visible(said, 100)}, which is not on ${this.#url.origin}; nothing is sent elsewhere`,
+        `it wants messages outside ${this.#url.origin}; nothing is sent elsewhere${OWNER_ONLY}${visible(said, 100)}`,
       )
     this.#endpoint = url.pathname + url.search
     for (const send of this.#waiting.splice(0)) send()
@@ -145,7 +145,7 @@ export class SseWire implements Wire {
             why: `it has forgotten our session (HTTP ${status})`,
             sessionLost: true,
           })
-        : statusFailure(upstream, status, body),
+        : statusFailure(upstream, receipt),
     )
   }
 

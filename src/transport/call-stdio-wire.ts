@@ -8,7 +8,6 @@ import { ServerProcess } from './process.ts'
 import { watchCeilings } from './process-ceilings.ts'
 import { childEnvironment, MARK_VARIABLE, marked } from './process-environment.ts'
 import { launchOf } from './process-launch.ts'
-import type { Conceal } from './process-secrets.ts'
 import { Stderr } from './process-stderr.ts'
 import type { ProcessTable } from './process-table.ts'
 import type { RecentLines } from './recent-lines.ts'
@@ -19,7 +18,6 @@ import type { Pending, Wire, WireEvents } from './wire.ts'
 export interface StdioAround {
   readonly context: UpstreamContext
   readonly table: ProcessTable
-  readonly conceal: Conceal
   readonly recent: RecentLines
 }
 
@@ -96,8 +94,8 @@ interface Start {
 }
 
 function startProcess({ spec, around, events, onDrain, ...given }: Start): ServerProcess {
-  const { context, table, conceal, recent } = around
-  const { directory, environment, clock } = context
+  const { context, table, recent } = around
+  const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
   const env = environmentOf(spec, context)
   const launch = launchOf(spec, { directory, cwd, env, outside: environment })
@@ -109,7 +107,7 @@ function startProcess({ spec, around, events, onDrain, ...given }: Start): Serve
     cwd,
     mark,
     maxLine: parseSize(spec.maxLine),
-    stderr: new Stderr({ log, clock, conceal, recent }),
+    stderr: new Stderr({ log, clock, hide, recent }),
     clock,
     table,
     onLine: line => events.received(line, undefined),

@@ -2,7 +2,6 @@ import { definePlugin } from '../plugin.ts'
 import { StdioWire } from './call-stdio-wire.ts'
 import { McpUpstream } from './mcp-upstream.ts'
 import { notKept } from './process-ceilings.ts'
-import { concealed, concealing } from './process-secrets.ts'
 import { ProcessTable } from './process-table.ts'
 import { RecentLines } from './recent-lines.ts'
 
@@ -16,15 +15,13 @@ export const callStdio = definePlugin<undefined>({
   setup({ hooks, log, clock }) {
     const table = new ProcessTable(log, clock)
     const directories = new Set<string>()
-    hooks.createUpstream.for('stdio').tap((spec, given) => {
+    hooks.createUpstream.for('stdio').tap((spec, context) => {
       if (spec.type !== 'stdio') return undefined
-      directories.add(given.directory)
-      const conceal = concealing(spec.env)
-      const context = { ...given, log: concealed(given.log, conceal) }
+      directories.add(context.directory)
       const why = notKept(spec.ceilings, process.platform, process.getuid?.())
       if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
       const logs = new RecentLines()
-      const around = { context, table, conceal, recent: logs }
+      const around = { context, table, recent: logs }
       const upstream = new McpUpstream(
         spec,
         context,

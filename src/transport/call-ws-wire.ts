@@ -4,7 +4,7 @@ import type { WsUpstreamConfig } from '../config/config.gen.ts'
 import type { UpstreamContext } from '../core/ports.ts'
 import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
 import { parseSize } from '../util/units.ts'
-import { unreachable } from './call-http-failure.ts'
+import { MAX_REFUSAL, said, SHOWN_BODY, unreachable } from './call-http-failure.ts'
 import { standingHeaders } from './call-http-headers.ts'
 import { RequestQueue } from './request-queue.ts'
 import { visible } from './visible.ts'
@@ -48,6 +48,12 @@ export class WsWire implements Wire {
     this.#socket.on('upgrade', (response: IncomingMessage) => this.#channel.connected(response.socket))
     this.#socket.on('open', () => this.#opened())
     let failure: string | undefined
+    this.#socket.on('unexpected-response', (_request, response) =>
+      refusal(response, why => {
+        failure = why
+        this.#socket.terminate()
+      }),
+    )
     this.#socket.on('error', error => (failure ??= whyFailed(error, spec)))
     this.#channel.open({
       message: bytes => events.received(bytes, undefined),
@@ -106,11 +112,21 @@ const NOTHING_ELSE = {
   ended: (): void => undefined,
 }
 
-const REFUSED = /^Unexpected server response: (\d+)$/
+/** What a server says instead of opening the WebSocket; as much of it as comes before the handshake has had its time. */
+function refusal(response: IncomingMessage, done: (why: string) => void): void {
+  let body = Buffer.alloc(0)
+  response.on('data', (chunk: Buffer) => {
+    body = Buffer.concat([body, chunk])
+    if (body.length > MAX_REFUSAL) response.destroy()
+  })
+  response.on('error', () => undefined)
+  response.once('close', () => {
+    const words = said(body.toString('utf8', 0, SHOWN_BODY), response.headers['www-authenticate'])
+    done(`it refuses WebSocket connections (HTTP ${response.statusCode ?? 0})${words}`)
+  })
+}
 
 function whyFailed(error: Error, { maxReply }: WsUpstreamConfig): string {
-  const [, status] = REFUSED.exec(error.message) ?? []
-  if (status !== undefined) return `it refuses WebSocket connections (HTTP ${status})`
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return `it sent a message larger than ${maxReply}`
   return syscall === undefined && code?.startsWith('E') !== true

@@ -244,8 +244,12 @@ export class Fleet {
   }
 
   #note({ problem }: LinkKeeper, state: UpstreamState): void {
-    if (state === 'failed' && problem !== undefined)
-      this.#lastError = { lastError: problem, lastErrorAt: Date.now() }
+    if (state === 'failed' && problem !== undefined) this.note(problem)
+  }
+
+  /** What went wrong last, for the owner. */
+  note(problem: string): void {
+    this.#lastError = { lastError: problem, lastErrorAt: Date.now() }
   }
 
   /** Since when nothing has used any of its links. */

@@ -51,7 +51,7 @@ export class Keepers {
   }
 
   make({ capabilities, cwd, retries, changed, lost }: Keeping): LinkKeeper {
-    const { name, log, clock, gateway, room } = this.#context
+    const { name, log, clock, gateway, room, hide } = this.#context
     const { startupTimeout, maxLifetime, era, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
     const probeMs = Math.min(PROBE_MS, startupMs / 3)
@@ -61,6 +61,7 @@ export class Keepers {
       name,
       log,
       clock,
+      hide,
       startupMs,
       lifetimeMs: maxLifetime === undefined ? undefined : parseDuration(maxLifetime),
       isProcess: type === 'stdio',

@@ -22,6 +22,8 @@ export interface KeeperHost {
   /** Opens a link and shakes hands; `open` must be given every link as soon as it is made. */
   connect(own: (make: () => Link) => Link): Promise<Link>
   changed(state: UpstreamState, link: Link | undefined): void
+  /** Takes every secret out of a text. */
+  hide(text: string): string
 }
 
 /** Link replaced at once, without a pause, at most once in this time. */
@@ -290,7 +292,7 @@ export class LinkKeeper {
 
   #become(state: UpstreamState, problem: string | undefined): void {
     this.state = state
-    this.problem = problem
+    this.problem = problem === undefined ? undefined : this.#host.hide(problem)
     this.#host.changed(state, this.link)
   }
 }

@@ -18,6 +18,7 @@ import { Fleet } from './fleet.ts'
 import { Keepers, type Connect } from './keepers.ts'
 import type { Link } from './link.ts'
 import { Remembered } from './remembered.ts'
+import { Refusals } from './refusals.ts'
 import { UNSUBSCRIBE, Wishes } from './wishes.ts'
 
 const OTHER_ERA = 'it speaks another era of the protocol now'
@@ -40,6 +41,7 @@ export class McpUpstream implements Upstream {
   readonly #doubt: EraDoubt
   readonly #wishes: Wishes
   readonly #remembered: Remembered
+  readonly #refusals: Refusals
 
   constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect) {
     this.name = context.name
@@ -60,6 +62,7 @@ export class McpUpstream implements Upstream {
       changed: (state, link) => this.#changed(state, link),
       opened: link => this.#wishes.opened(link),
     })
+    this.#refusals = new Refusals(context, problem => this.#fleet.note(problem))
   }
 
   get state(): UpstreamState {
@@ -120,6 +123,7 @@ export class McpUpstream implements Upstream {
         ? await this.#heal(link, call, answer)
         : answer
     } catch (error) {
+      this.#refusals.note(error, call.method)
       return await this.#recover(link, call, error)
     } finally {
       use.letGo()

@@ -1,7 +1,7 @@
 import { OWNER_ONLY } from '../errors.ts'
 import type { Clock, Log } from '../core/ports.ts'
 import { LineSplitter } from './frames.ts'
-import type { Conceal } from './process-secrets.ts'
+import type { Hide } from '../util/secrets.ts'
 import type { RecentLines } from './recent-lines.ts'
 import { visible } from './visible.ts'
 
@@ -18,7 +18,7 @@ export interface StderrOptions {
   readonly log: Log
   readonly clock: Clock
   /** Takes out what must not be shown to anybody. */
-  readonly conceal: Conceal
+  readonly hide: Hide
   /** The last lines of its upstream. */
   readonly recent: RecentLines
 }
@@ -56,7 +56,7 @@ export class Stderr {
   /** The last lines, for an error text; empty when there are none. */
   get lastWords(): string {
     const lines = this.#options
-      .conceal(this.#kept.toString('utf8'))
+      .hide(this.#kept.toString('utf8'))
       .split(/\r?\n/)
       .filter(line => line.trim() !== '')
     const last = lines.slice(-3).join(' | ').trim()
@@ -73,7 +73,7 @@ export class Stderr {
     }
     if (++this.#count > LOGGED_PER_SECOND) this.#suppressed++
     if (this.#count > KEPT_PER_SECOND) return
-    const text = visible(this.#options.conceal(line), LONGEST_LINE)
+    const text = visible(this.#options.hide(line), LONGEST_LINE)
     if (this.#count <= LOGGED_PER_SECOND) log.info(text)
     this.#keep(text)
   }

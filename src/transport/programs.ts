@@ -3,7 +3,8 @@ import { reasonOf } from '../errors.ts'
 import { childEnvironment, MARK_VARIABLE, marked } from './process-environment.ts'
 import { launchOf } from './process-launch.ts'
 import { residentOfTrees } from '../util/resident.ts'
-import { concealed, concealing } from './process-secrets.ts'
+import { hidingLog } from '../util/log.ts'
+import { hidingVariables, type Hide } from '../util/secrets.ts'
 import { Stderr } from './process-stderr.ts'
 import { ProcessTable } from './process-table.ts'
 import { ServerProcess } from './process.ts'
@@ -18,6 +19,7 @@ export interface ProgramsOptions {
   readonly directory: string
   /** The gateway's own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  readonly hide: Hide
 }
 
 /** Programs that plugins run: in the same room, with the same marks and the same guardian as local servers. */
@@ -48,28 +50,29 @@ export class OwnPrograms implements Programs {
   }
 
   #start(spec: ProgramSpec, permit: ProcessPermit): Program {
-    const { clock, directory, environment, log } = this.#options
+    const { clock, directory, environment, log, hide } = this.#options
     const table = (this.#table ??= new ProcessTable(log, clock))
-    const conceal = concealing(spec.env)
+    const ofItsOwn = hidingVariables(spec.env)
+    const hideAll: Hide = text => ofItsOwn(hide(text))
     const logs = new RecentLines()
     const { cwd, env, writable } = spec
     const launch = launchOf(spec, { directory, cwd, env, outside: environment, writable })
     const mark = table.prepare(directory, spec.name, environment)
-    const told = concealed(log.child({ program: spec.name, stream: 'stderr' }), conceal)
+    const told = hidingLog(log.child({ program: spec.name, stream: 'stderr' }), ofItsOwn)
     const server = new ServerProcess({
       ...launch,
       cwd: spec.cwd,
       env: marked(spec.env, environment[MARK_VARIABLE], mark),
       mark,
       maxLine: spec.maxLine,
-      stderr: new Stderr({ log: told, clock, conceal, recent: logs }),
+      stderr: new Stderr({ log: told, clock, hide: hideAll, recent: logs }),
       clock,
       table,
       onLine: line => spec.onLine(line),
       ...(spec.onOutput && { onOutput: spec.onOutput.bind(spec) }),
       onEnd: (why, exit) => {
         permit.ended()
-        spec.onEnd(conceal(why), exit)
+        spec.onEnd(hideAll(why), exit)
       },
     })
     permit.started()

@@ -1,3 +1,5 @@
+import { hideIn, Secrets, type Hide } from './secrets.ts'
+
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 type Level = (typeof LEVELS)[number]
 type Fields = Record<string, unknown>
@@ -10,8 +12,10 @@ export interface LogOptions {
   readonly write: (line: string) => void
   /** Wall-clock time of a line. */
   readonly time?: () => Date
-  /** Replaced by `***` wherever they would appear. */
+  /** Replaced by `***` wherever they would appear, in any encoding that programs print them in. */
   readonly secrets?: readonly string[]
+  /** Instead of `secrets`, where they change with time. */
+  readonly hide?: Hide
 }
 
 interface Logger {
@@ -24,20 +28,20 @@ interface Logger {
 
 /** A log of one line per event. Control characters of what peers said are escaped in both formats. */
 export function createLog(options: LogOptions): Logger {
-  return logger(options, {})
+  return logger(options, {}, options.hide ?? new Secrets(options.secrets).hide)
 }
 
-function logger(options: LogOptions, bound: Fields): Logger {
+function logger(options: LogOptions, bound: Fields, hide: Hide): Logger {
   const at = (level: Level) => (message: string, fields?: Fields) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(options.level)) return
-    options.write(printable(hideSecrets(options, line(options, level, message, { ...bound, ...fields }))))
+    options.write(printable(hide(line(options, level, message, { ...bound, ...fields }))))
   }
   return {
     debug: at('debug'),
     info: at('info'),
     warn: at('warn'),
     error: at('error'),
-    child: fields => logger(options, { ...bound, ...fields }),
+    child: fields => logger(options, { ...bound, ...fields }, hide),
   }
 }
 
@@ -73,9 +77,15 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-function hideSecrets({ secrets = [] }: LogOptions, text: string): string {
-  return secrets.reduce(
-    (hidden, secret) => (secret.length < 4 ? hidden : hidden.replaceAll(secret, '***')),
-    text,
-  )
+/** The same log, without secrets in what it is told. */
+export function hidingLog(log: Logger, hide: Hide): Logger {
+  const at = (level: Level) => (message: string, fields?: Fields) =>
+    log[level](hide(message), fields === undefined ? undefined : hideIn(fields, hide))
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: fields => hidingLog(log.child(hideIn(fields, hide)), hide),
+  }
 }

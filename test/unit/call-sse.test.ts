@@ -35,7 +35,7 @@ test('an http upstream that speaks neither says what came of the POST', async t 
 
   await upstream.start()
 
-  assert.match(upstream.problem ?? '', /^HTTP 404: Cannot POST/)
+  assert.match(upstream.problem ?? '', /^HTTP 404; it said last: Cannot POST/)
 })
 
 test('nothing is posted to another origin', async t => {

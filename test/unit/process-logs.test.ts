@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { LogLine } from '../../src/core/ports.ts'
 import { GarbageBudget } from '../../src/transport/garbage-budget.ts'
-import { concealing } from '../../src/transport/process-secrets.ts'
+import { hidingVariables } from '../../src/util/secrets.ts'
 import { RecentLines } from '../../src/transport/recent-lines.ts'
 import { badServer, bench, script, stdioSpec, textOf, toolCall, until } from './fixtures/upstream-bench.ts'
 
@@ -125,7 +125,7 @@ describe('what is no message on a stdout', { concurrency: 4 }, () => {
 
 describe('hiding secrets', () => {
   it('leaves short values alone unless their names say that they are secret', () => {
-    const conceal = concealing({
+    const conceal = hidingVariables({
       NODE_ENV: 'test',
       PORT: '8080',
       PIN_KEY: '4711',

@@ -14,6 +14,7 @@ const READ = [
   'date',
   'keep-alive',
   'mcp-session-id',
+  'www-authenticate',
   'retry-after',
   'transfer-encoding',
 ] as const

@@ -1,0 +1,94 @@
+import { isSecretName, isWorthHiding } from '../util/secrets.ts'
+import { isPlain } from '../util/plain.ts'
+import { pointerTo } from '../util/pointer.ts'
+import { isSecretPath } from './keys.ts'
+
+const URL_START = /^[a-z][a-z\d+.-]*:\/\//i
+const SCHEME = /^(?:Bearer|Basic|Token|Digest|ApiKey)\s+(\S.*)$/i
+const FLAG = /^--?([\w-]+)(?:=(.*))?$/s
+/** A plugin's schema is not known yet, so the name of an option has to say it. */
+const PLUGIN_OPTION = /^\/plugins\/[^/]*\/options\//
+/** A header of any name is a credential when it is this long. */
+const LONG_HEADER = 8
+/** Headers that say what is spoken, and by whom. */
+const PLAIN_HEADER = /^(?:accept(?:-.*)?|content-.*|user-agent|origin|referer)$/i
+/** A segment of a path that is this long and has digits is a key more often than a name. */
+const KEY_SEGMENT = /^(?=.*\d)(?=.*[a-z])[\w~-]{20,}$/i
+
+/** Every secret that stands in a configuration as it is: in headers, variables, URLs and arguments. */
+export function secretsIn(config: unknown): string[] {
+  const found = new Set<string>()
+  collect(config, { pointer: '', name: '', isSecret: false }, value => void found.add(value))
+  return [...found]
+}
+
+type Found = (value: string) => void
+
+interface Place {
+  readonly pointer: string
+  /** The nearest name above it. */
+  readonly name: string
+  /** Whether it is never shown. */
+  readonly isSecret: boolean
+}
+
+function collect(value: unknown, place: Place, found: Found): void {
+  if (typeof value === 'string') return ofText(value, place, found)
+  if (Array.isArray(value)) ofArguments(value, found)
+  else if (!isPlain(value)) return
+  for (const [key, inner] of Object.entries(value)) {
+    const pointer = pointerTo(place.pointer, key)
+    const name = Array.isArray(value) ? place.name : key
+    collect(inner, { pointer, name, isSecret: place.isSecret || isSecretPath(pointer) }, found)
+  }
+}
+
+function ofText(text: string, { pointer, name, isSecret }: Place, found: Found): void {
+  if (URL_START.test(text)) ofUrl(text, found)
+  if (PLUGIN_OPTION.test(pointer) && isSecretName(name)) found(text)
+  if (!isSecret) return
+  if (pointer.includes('/headers/')) ofHeader(name, text, found)
+  else if (isWorthHiding(name, text)) found(text)
+}
+
+function ofHeader(name: string, text: string, found: Found): void {
+  if (PLAIN_HEADER.test(name)) return
+  const credential = SCHEME.exec(text)?.[1] ?? text
+  if (isSecretName(name) || credential.length >= LONG_HEADER) found(credential)
+  if (/^basic\s/i.test(text)) ofBasic(credential, found)
+}
+
+function ofBasic(credential: string, found: Found): void {
+  const pair = Buffer.from(credential, 'base64').toString('utf8')
+  found(pair)
+  found(pair.slice(pair.indexOf(':') + 1))
+}
+
+function ofUrl(text: string, found: Found): void {
+  const url = URL.parse(text)
+  if (url === null) return
+  const { username, password } = url
+  // A lone user name is a token.
+  const secret = password === '' ? username : password
+  for (const form of [secret, decoded(secret)]) if (isWorthHiding('password', form)) found(form)
+  if (password !== '') found(`${decoded(username)}:${decoded(password)}`)
+  for (const [key, value] of url.searchParams) if (isWorthHiding(key, value)) found(value)
+  for (const segment of url.pathname.split('/')) if (KEY_SEGMENT.test(segment)) found(segment)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** `--api-key=…`, and `--api-key …`. */
+function ofArguments(items: readonly unknown[], found: Found): void {
+  items.forEach((item, i) => {
+    if (typeof item !== 'string') return
+    const [, flag = '', value = items[i + 1]] = FLAG.exec(item) ?? []
+    if (isSecretName(flag) && typeof value === 'string' && !value.startsWith('-')) found(value)
+  })
+}

@@ -1,0 +1,215 @@
+/** What stands in the place of a secret. */
+export const HIDDEN = '***'
+
+/** Takes every secret out of a text. */
+export type Hide = (text: string) => string
+
+/** Shorter values would blank out half of every text. */
+const SHORTEST = 4
+/** Values of names that do not sound secret are words such as `production` unless they are this long. */
+const LONG = 12
+/** Longer ones, such as whole key files, are looked for as they are and in JSON only. */
+const LONGEST_ENCODED = 4096
+/** Values that are remembered over all reloads. */
+const MOST = 10_000
+/** Text that was cut may end with the beginning of a secret; fewer characters of one give nothing away. */
+const TELLING = 8
+const CUT = '…'
+const DEEPEST = 200
+const SECRET_NAME = /token|key|secret|pass|pwd|auth|credential|cookie|dsn|private|bearer|signature|^sig$/i
+
+/** Whether a value of this name is worth hiding: long, or short with a name that says so. */
+export function isWorthHiding(name: string, value: string): boolean {
+  return value.length >= (isSecretName(name) ? SHORTEST : LONG)
+}
+
+/** Whether a variable, header or parameter of this name holds a secret. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name)
+}
+
+/** Hides the values of these variables that are worth it. */
+export function hidingVariables(variables: Readonly<Record<string, string>>): Hide {
+  const worth = Object.entries(variables).filter(([name, value]) => isWorthHiding(name, value))
+  return new Secrets(worth.map(([, value]) => value)).hide
+}
+
+/** Secrets, and the one way to take them out of a text: as they are, and in the encodings that programs print them in. */
+export class Secrets {
+  readonly #known = new Set<string>()
+  /** By their first four characters; the longest first, as a longer one may hold a shorter one. */
+  readonly #forms = new Map<number, string[]>()
+
+  constructor(values: Iterable<string> = []) {
+    this.add(values)
+  }
+
+  /** From here on these are hidden too; nothing is forgotten, as old ones may still be valid elsewhere. */
+  add(values: Iterable<string>): void {
+    for (const value of values) {
+      if (value.length < SHORTEST || this.#known.has(value) || this.#known.size >= MOST) continue
+      this.#known.add(value)
+      for (const form of formsOf(value)) this.#addForm(form)
+    }
+  }
+
+  readonly hide: Hide = text => {
+    if (this.#forms.size === 0) return text
+    let shown = ''
+    let from = 0
+    for (let at = 0; at + SHORTEST <= text.length;) {
+      const length = this.#lengthAt(text, at)
+      if (length > 0) {
+        shown += text.slice(from, at) + HIDDEN
+        from = at + length
+      }
+      at += length || 1
+    }
+    return from === 0 ? text : shown + text.slice(from)
+  }
+
+  #addForm(form: string): void {
+    const head = headAt(form, 0)
+    const same = this.#forms.get(head)
+    if (same === undefined) this.#forms.set(head, [form])
+    else if (!same.includes(form)) {
+      same.push(form)
+      same.sort((a, b) => b.length - a.length)
+    }
+  }
+
+  /** How many characters from here on are a secret; 0 for none. */
+  #lengthAt(text: string, at: number): number {
+    const forms = this.#forms.get(headAt(text, at))
+    if (forms === undefined) return 0
+    const whole = forms.find(form => text.startsWith(form, at))
+    if (whole !== undefined) return whole.length
+    const cut = text.indexOf(CUT, at)
+    if (cut - at < TELLING) return 0
+    const rest = text.slice(at, cut)
+    return forms.some(form => form.startsWith(rest)) ? rest.length : 0
+  }
+}
+
+/** The same data without secrets in its texts, keys and numbers; the very same where there are none. */
+export function hideIn<T>(value: T, hide: Hide, depth = 0): T {
+  return hidden(value, hide, depth) as T
+}
+
+function hidden(value: unknown, hide: Hide, depth: number): unknown {
+  if (typeof value === 'string') return hide(value)
+  if (typeof value === 'number') return hide(String(value)) === String(value) ? value : HIDDEN
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > DEEPEST) return HIDDEN
+  if (value instanceof Error) return hiddenError(value, hide)
+  return Array.isArray(value) ? hiddenList(value, hide, depth) : hiddenMap(value, hide, depth)
+}
+
+function hiddenList(value: readonly unknown[], hide: Hide, depth: number): readonly unknown[] {
+  const items = value.map(item => hidden(item, hide, depth + 1))
+  return items.every((item, i) => item === value[i]) ? value : items
+}
+
+function hiddenMap(value: object, hide: Hide, depth: number): object {
+  const before = Object.entries(value)
+  const entries = before.map(([key, inner]) => [hide(key), hidden(inner, hide, depth + 1)] as const)
+  const isSame = entries.every(([key, inner], i) => key === before[i]?.[0] && inner === before[i][1])
+  return isSame ? value : Object.fromEntries(entries)
+}
+
+/** The same error, with what it says of itself without secrets. */
+export function hideInError(thrown: unknown, hide: Hide): unknown {
+  if (!(thrown instanceof Error)) return thrown
+  thrown.message = hide(thrown.message)
+  if (thrown.stack !== undefined) thrown.stack = hide(thrown.stack)
+  return thrown
+}
+
+/** An error is shown by its stack, which begins with its message. */
+function hiddenError(error: Error, hide: Hide): unknown {
+  const stack = error.stack ?? error.message
+  const shown = hide(stack)
+  return shown === stack ? error : shown
+}
+
+function headAt(text: string, at: number): number {
+  return (
+    (text.charCodeAt(at) << 24) ^
+    (text.charCodeAt(at + 1) << 16) ^
+    (text.charCodeAt(at + 2) << 8) ^
+    text.charCodeAt(at + 3)
+  )
+}
+
+function formsOf(value: string): string[] {
+  const json = inJson(value)
+  // A server may print one line of a key file.
+  const lines = value.split(/\r?\n/).filter(line => line.length >= LONG)
+  const plain = [value, json, inJson(json), ...lines]
+  const forms = value.length > LONGEST_ENCODED ? plain : [...plain, ...encodings(value.toWellFormed())]
+  return [...new Set(forms)].filter(form => form.length >= SHORTEST)
+}
+
+function encodings(value: string): string[] {
+  const bytes = Buffer.from(value)
+  const hex = bytes.toString('hex')
+  const percent = hex.replace(/../g, '%$&')
+  const units = value.replace(/[^]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const html = value
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+    .replace(/>/g, '&gt;')
+    .replace(/"/g, '&quot;')
+  return [
+    ...[hex, hex.toUpperCase(), percent, percent.toUpperCase()],
+    ...inUrls(value),
+    ...[units, upperEscapes(units), asciiJson(value)],
+    ...[html, html.replaceAll("'", '&#39;'), html.replaceAll("'", '&#x27;')],
+    ...base64Of(bytes).flatMap(text => [text, text.replaceAll('+', '-').replaceAll('/', '_')]),
+  ]
+}
+
+/** Programs differ in what they leave as it is in a URL. */
+function inUrls(value: string): string[] {
+  const url = encodeURIComponent(value)
+  const strict = url.replace(/[!'()*]/g, mark => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
+  const form = strict.replaceAll('~', '%7E').replaceAll('%2A', '*').replaceAll('%20', '+')
+  const all = [
+    url,
+    strict,
+    strict.replaceAll('%20', '+'),
+    strict.replaceAll('%2F', '/'),
+    form,
+    encodeURI(value),
+  ]
+  return [...all, ...all.map(lowerEscapes), encodeURIComponent(url)]
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1)
+}
+
+/** As programs write JSON that keep to ASCII. */
+function asciiJson(value: string): string {
+  return inJson(value).replace(
+    /[^\x20-\x7e]/g,
+    unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function lowerEscapes(text: string): string {
+  return text.replace(/%../g, escape => escape.toLowerCase())
+}
+
+function upperEscapes(text: string): string {
+  return text.replace(/(?<=\\u)..../g, digits => digits.toUpperCase())
+}
+
+/** Whole, and what is always the same of it wherever it stands in a longer text, such as behind `user:`. */
+function base64Of(bytes: Buffer): string[] {
+  const within = [0, 1, 2].map(before => {
+    const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
+    return text.slice(Math.ceil((8 * before) / 6), Math.floor((8 * (before + bytes.length)) / 6))
+  })
+  return [bytes.toString('base64'), ...within]
+}
