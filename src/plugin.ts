@@ -101,6 +101,8 @@ export function answer(result: JsonObject): Answer {
 export { ANONYMOUS, authorizationKey, callerKey, conversationKey, principalKey } from './core/principal.ts'
 export { gatewayError, GatewayError, httpStatusOf, OWNER_ONLY, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
+export { canonicalOr } from './protocol/uri.ts'
+export { allowsUris, forbidsUris } from './protocol/resource-globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'
 export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './core/outcome.ts'
 export { Payload } from './protocol/payload.ts'

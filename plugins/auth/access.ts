@@ -1,5 +1,6 @@
 import {
   ANONYMOUS,
+  canonicalOr,
   METHODS,
   refuse,
   RPC,
@@ -44,7 +45,7 @@ export function keepRules(rules: readonly AccessRule[], hooks: PluginHooks, forb
     return typeof verdict === 'string' ? undefined : forbid(exchange, `"${name}"`, verdict.needs)
   }
 
-  hooks.catalog.tap({ stage: 'transform' }, (entries, view) =>
+  hooks.catalog.tap({ stage: 'transform', judgesUris: rules.some(rule => rule.isOfUris) }, (entries, view) =>
     view.principal === ANONYMOUS ? undefined : entries.filter(entry => isVisible(entry, view)),
   )
   hooks.request.tap({ stage: 'policy', methods: NAMED }, refusal)
@@ -68,5 +69,5 @@ function isAllowed(rules: readonly AccessRule[], principal: Principal): boolean 
 }
 
 function keyOf(kind: Kind, exposed: string): string {
-  return `${kind} ${exposed}`
+  return `${kind} ${kind === 'resources' ? canonicalOr(exposed) : exposed}`
 }

@@ -1,4 +1,11 @@
-import { globs, LISTS, type CatalogEntry, type Config, type Principal } from '../../src/plugin.ts'
+import {
+  forbidsUris,
+  globs,
+  LISTS,
+  type CatalogEntry,
+  type Config,
+  type Principal,
+} from '../../src/plugin.ts'
 
 type AccessRuleConfig = NonNullable<Config['auth']>['rules'][number]
 type Section = 'tools' | 'prompts' | 'resources'
@@ -8,6 +15,8 @@ type Test = (text: string) => boolean
 export interface AccessRule {
   /** Whether it is about everything there is. */
   readonly isGeneral: boolean
+  /** Whether it is about resources by their URI. */
+  readonly isOfUris: boolean
   readonly isAbout: (entry: CatalogEntry) => boolean
   /** Whether it is about all that an upstream has. */
   readonly covers: (upstream: string) => boolean
@@ -21,11 +30,12 @@ export function prepareRule(spec: AccessRuleConfig): AccessRule {
   const named: Partial<Record<Section, Test>> = {}
   for (const section of ['tools', 'prompts', 'resources'] as const) {
     const patterns = spec[section]
-    if (patterns !== undefined) named[section] = globs(patterns)
+    if (patterns !== undefined) named[section] = (section === 'resources' ? forbidsUris : globs)(patterns)
   }
   const isNamed = Object.keys(named).length > 0
   return {
     isGeneral: !isNamed && upstreams === undefined,
+    isOfUris: named.resources !== undefined,
     isAbout: ({ kind, upstream, exposed }) =>
       ofUpstream(upstream) && (!isNamed || named[LISTS[kind].capability]?.(exposed) === true),
     covers: upstream => !isNamed && ofUpstream(upstream),

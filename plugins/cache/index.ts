@@ -1,4 +1,5 @@
 import {
+  canonicalOr,
   kindsChangedBy,
   LISTS,
   parseDuration,
@@ -87,7 +88,8 @@ function heed(news: Notification, upstream: string, parts: Parts & { memory: Lis
 
 /** What a server's news are about. */
 function outdatedBy({ method, params }: Notification, upstream: string): Selection[] {
-  if (method === UPDATED) return [{ upstream, method: 'resources/read', target: String(params?.uri) }]
+  if (method === UPDATED)
+    return [{ upstream, method: 'resources/read', target: canonicalOr(String(params?.uri)) }]
   return kindsChangedBy(method).map(kind => ({ upstream, method: LISTS[kind].method }))
 }
 

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import { authorizationKey, conversationKey, isObject, type Call, type JsonObject } from '../../src/plugin.ts'
+import {
+  authorizationKey,
+  canonicalOr,
+  conversationKey,
+  isObject,
+  type Call,
+  type JsonObject,
+} from '../../src/plugin.ts'
 import type { Policy } from './policy.ts'
 
 /** Where an answer may be kept: for its caller alone, or for everyone when the server says it is public. */
@@ -35,7 +42,8 @@ export function isPlain({ method, params, exchange }: Call): boolean {
 /** What a call is about: a name or a URI; empty for a list. */
 export function targetOf({ method, params }: Call): string {
   const target = method === 'resources/read' ? params?.uri : params?.name
-  return PLAIN[method] !== undefined && typeof target === 'string' ? target : ''
+  if (PLAIN[method] === undefined || typeof target !== 'string') return ''
+  return method === 'resources/read' ? canonicalOr(target) : target
 }
 
 /**

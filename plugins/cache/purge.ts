@@ -1,4 +1,4 @@
-import { globs } from '../../src/plugin.ts'
+import { forbidsUris, globs } from '../../src/plugin.ts'
 
 /** What an answer is about: everything by which it can be named when it is to be forgotten. */
 export interface Subject {
@@ -31,7 +31,7 @@ export function parsePurge(text: string, upstream: string | undefined): Purge {
   const [, kind = 'tool', what = text] = /^(tag|prompt|resource):(.*)$/s.exec(text) ?? []
   if (kind === 'tag') return () => ({ tag: what })
   const method = METHOD_OF[kind] ?? 'tools/call'
-  const isMeant = globs(what)
+  const isMeant = (kind === 'resource' ? forbidsUris : globs)(what)
   if (upstream !== undefined) return () => ({ upstream, method, target: isMeant })
   if (kind === 'resource') return () => ({ method, target: isMeant })
   return prefixOf => ({ method, target: (name, owner) => isMeant(prefixOf(owner) + name) })

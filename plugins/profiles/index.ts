@@ -32,7 +32,8 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
         throw gatewayError('GW_PROFILE_UNKNOWN', { profile: session.profile })
     })
     // After the filters, so that it speaks of names as clients know them.
-    hooks.catalog.tap({ stage: 'transform' }, (entries, viewer) => {
+    const judgesUris = Object.values(options).some(({ resources }) => resources !== undefined)
+    hooks.catalog.tap({ stage: 'transform', judgesUris }, (entries, viewer) => {
       const profile = views.find(viewer)
       if (profile === 'none') return []
       if (profile !== 'all') return entries.filter(profile.shows).map(entry => profile.dressed(entry))

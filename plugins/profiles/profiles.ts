@@ -1,5 +1,7 @@
 import {
+  allowsUris,
   ANONYMOUS,
+  forbidsUris,
   globs,
   LISTS,
   principalKey,
@@ -83,7 +85,7 @@ function profileOf(spec: Spec, config: Config): Profile {
   const permits: Record<Section, (name: string) => boolean> = {
     tools: permitted(spec.tools),
     prompts: permitted(spec.prompts),
-    resources: permitted(spec.resources),
+    resources: permitted(spec.resources, allowsUris, forbidsUris),
   }
   const prefixes = prefixesOf(spec, config)
   return {
@@ -94,9 +96,13 @@ function profileOf(spec: Spec, config: Config): Profile {
   }
 }
 
-function permitted({ allow, deny = [] }: NonNullable<Spec['tools']> = {}): (name: string) => boolean {
-  const isAllowed = allow === undefined ? () => true : globs(allow)
-  const isDenied = globs(deny)
+function permitted(
+  { allow, deny = [] }: NonNullable<Spec['tools']> = {},
+  allows = globs,
+  forbids = globs,
+): (name: string) => boolean {
+  const isAllowed = allow === undefined ? () => true : allows(allow)
+  const isDenied = forbids(deny)
   return name => isAllowed(name) && !isDenied(name)
 }
 

@@ -23,7 +23,8 @@ export const routing: Plugin<NonNullable<Config['routes']>> = {
     const first = (exchange: Exchange): Rule | undefined => rules.find(rule => rule.matches(exchange))
 
     if (rules.some(rule => rule.deny !== undefined)) {
-      hooks.request.tap({ stage: 'policy', methods }, exchange => refusal(first(exchange)))
+      const judgesUris = options.some(({ match }) => match.resource !== undefined)
+      hooks.request.tap({ stage: 'policy', methods, judgesUris }, exchange => refusal(first(exchange)))
     }
     hooks.route.tap({ methods }, exchange => {
       const rule = first(exchange)

@@ -1,4 +1,4 @@
-import { isObject, METHODS, type Config, type JsonObject } from '../../src/plugin.ts'
+import { canonicalOr, isObject, METHODS, type Config, type JsonObject } from '../../src/plugin.ts'
 
 type OwnName = (name: string) => string
 type Section = 'tools' | 'prompts' | 'resources'
@@ -32,17 +32,22 @@ function ownNames(config: Config, upstream: string): OwnNames {
 }
 
 function ownName(config: Config, upstream: string, section: Section, prefix: string): OwnName {
-  const undoFilters = undo(config.filters?.[section]?.rename)
-  const undoOwn = undo(config.upstreams[upstream]?.[section]?.rename)
+  const spelled = section === 'resources' ? canonicalOr : (name: string): string => name
+  const undoFilters = undo(config.filters?.[section]?.rename, spelled)
+  const undoOwn = undo(config.upstreams[upstream]?.[section]?.rename, spelled)
   return name => {
-    const exposed = undoFilters.get(name) ?? name
+    const exposed = undoFilters(name) ?? name
     const bare = exposed.startsWith(prefix) ? exposed.slice(prefix.length) : exposed
-    return undoOwn.get(bare) ?? bare
+    return undoOwn(bare) ?? bare
   }
 }
 
-function undo(rename: Readonly<Record<string, string>> | undefined): ReadonlyMap<string, string> {
-  return new Map(Object.entries(rename ?? {}).map(([from, to]) => [to, from]))
+function undo(
+  rename: Readonly<Record<string, string>> | undefined,
+  spelled: OwnName,
+): (name: string) => string | undefined {
+  const names = new Map(Object.entries(rename ?? {}).map(([from, to]) => [spelled(to), from]))
+  return name => (names.size === 0 ? undefined : names.get(spelled(name)))
 }
 
 /** A completion is about a prompt by name, or a resource by URI. */

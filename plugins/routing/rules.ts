@@ -1,4 +1,4 @@
-import { globs, isObject, type Config, type Exchange } from '../../src/plugin.ts'
+import { forbidsUris, globs, isObject, type Config, type Exchange } from '../../src/plugin.ts'
 
 type RouteConfig = NonNullable<Config['routes']>[number]
 type Condition = (exchange: Exchange) => boolean
@@ -17,11 +17,11 @@ const LOOKS_AT: Readonly<
 > = {
   tool: { text: exchange => exchange.params?.name, methods: ['tools/call'] },
   prompt: {
-    text: exchange => exchange.params?.name ?? reference(exchange, 'name'),
+    text: exchange => named(exchange, 'name'),
     methods: ['prompts/get', 'completion/complete'],
   },
   resource: {
-    text: exchange => exchange.params?.uri ?? reference(exchange, 'uri'),
+    text: exchange => named(exchange, 'uri'),
     methods: ['resources/read', 'resources/subscribe', 'resources/unsubscribe', 'completion/complete'],
   },
   method: { text: exchange => exchange.method },
@@ -55,7 +55,7 @@ function keysOf(match: RouteConfig['match']): Key[] {
 }
 
 function condition(key: Key, patterns: string | readonly string[]): Condition {
-  const matches = globs(patterns)
+  const matches = (key === 'resource' ? forbidsUris : globs)(patterns)
   const { text, methods } = LOOKS_AT[key]
   return exchange => {
     if (methods?.includes(exchange.method) === false) return false
@@ -64,9 +64,10 @@ function condition(key: Key, patterns: string | readonly string[]): Condition {
   }
 }
 
-function reference(exchange: Exchange, member: 'name' | 'uri'): unknown {
-  const ref = exchange.params?.ref
-  return isObject(ref) ? ref[member] : undefined
+/** A completion is about what its reference names, whatever else stands beside it. */
+function named({ method, params }: Exchange, member: 'name' | 'uri'): unknown {
+  const from = method === 'completion/complete' ? params?.ref : params
+  return isObject(from) ? from[member] : undefined
 }
 
 function literal(patterns: string | readonly string[] | undefined): readonly string[] | undefined {

@@ -1,4 +1,14 @@
-import { globs, METHODS, refuse, RPC, type Answer, type Config, type Exchange } from '../../src/plugin.ts'
+import {
+  canonicalOr,
+  forbidsUris,
+  globs,
+  METHODS,
+  refuse,
+  RPC,
+  type Answer,
+  type Config,
+  type Exchange,
+} from '../../src/plugin.ts'
 
 type Kind = 'tools' | 'prompts' | 'resources'
 type Denied = (name: string) => boolean
@@ -19,9 +29,9 @@ export function refuseDenied(
   filters: Config['filters'],
 ): ((exchange: Exchange) => Answer | undefined) | undefined {
   const denied: Record<Kind, Denied> = {
-    tools: test(filters?.tools),
-    prompts: test(filters?.prompts),
-    resources: test(filters?.resources),
+    tools: test(filters?.tools, globs, name => name),
+    prompts: test(filters?.prompts, globs, name => name),
+    resources: test(filters?.resources, forbidsUris, canonicalOr),
   }
   if (Object.values(denied).every(isDenied => isDenied === nobody)) return undefined
   return exchange => {
@@ -48,11 +58,15 @@ interface Section {
 }
 
 /** Filters speak of names before their own renames. */
-function test({ deny = [], rename = {} }: Section = {}): Denied {
+function test(
+  { deny = [], rename = {} }: Section = {},
+  globsOf: typeof globs,
+  spelled: (name: string) => string,
+): Denied {
   if (deny.length === 0) return nobody
-  const isDenied = globs(deny)
-  const undo = new Map(Object.entries(rename).map(([from, to]) => [to, from]))
-  return name => isDenied(undo.get(name) ?? name)
+  const isDenied = globsOf(deny)
+  const undo = new Map(Object.entries(rename).map(([from, to]) => [spelled(to), from]))
+  return name => isDenied(undo.get(spelled(name)) ?? name)
 }
 
 function nobody(): boolean {

@@ -30,7 +30,7 @@ export const toolFilter: Plugin<Config['filters']> = {
     }
     const refuse = refuseDenied(config.filters)
     if (refuse !== undefined) hooks.request.tap({ stage: 'policy', methods: GUARDED }, refuse)
-    hooks.catalog.tap({ stage: 'policy' }, (entries, { kind }) => {
+    hooks.catalog.tap({ stage: 'policy', judgesUris: isRule(sections.resources) }, (entries, { kind }) => {
       const filters = sections[LISTS[kind].capability]
       return isIdle(filters) ? undefined : entries.filter(entry => isVisible(entry, filters))
     })
@@ -49,11 +49,15 @@ export const toolFilter: Plugin<Config['filters']> = {
 function filtersOf(config: Config, section: Section): Filters {
   const own = new Map<string, OwnFilter>()
   for (const [name, spec] of Object.entries(config.upstreams)) {
-    const filter = prepareFilter(spec[section])
+    const filter = prepareFilter(spec[section], section === 'resources')
     const prefix = section === 'resources' ? '' : (spec.prefix ?? `${name}__`)
     if (!filter.isEmpty) own.set(name, { ...filter, prefix })
   }
-  return { own, all: prepareFilter(config.filters?.[section]) }
+  return { own, all: prepareFilter(config.filters?.[section], section === 'resources') }
+}
+
+function isRule({ own, all }: Filters): boolean {
+  return all.isRule || [...own.values()].some(filter => filter.isRule)
 }
 
 function isIdle({ own, all }: Filters): boolean {
@@ -68,7 +72,7 @@ function isVisible(entry: CatalogEntry, { own, all }: Filters): boolean {
 function dressed(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
   const filter = own.get(entry.upstream)
   const visible = exposedBy(filter, entry)
-  const exposed = (isNamed(entry) ? all.rename.get(visible) : undefined) ?? visible
+  const exposed = (isNamed(entry) ? all.renamed(visible) : undefined) ?? visible
   const description = all.describe.get(visible) ?? filter?.describe.get(entry.original)
   if (exposed === entry.exposed && description === undefined) return entry
   return {
@@ -79,14 +83,14 @@ function dressed(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
 }
 
 function hasRenames({ own, all }: Filters): boolean {
-  return all.rename.size > 0 || [...own.values()].some(({ rename }) => rename.size > 0)
+  return all.hasRenames || [...own.values()].some(filter => filter.hasRenames)
 }
 
 /** A tool with the resources of its user interface under the URIs that clients know. */
 function linked(entry: CatalogEntry, { own, all }: Filters): CatalogEntry {
   const value = withLinks(entry.value, uri => {
-    const visible = own.get(entry.upstream)?.rename.get(uri) ?? uri
-    return all.rename.get(visible) ?? visible
+    const visible = own.get(entry.upstream)?.renamed(uri) ?? uri
+    return all.renamed(visible) ?? visible
   })
   return value === entry.value ? entry : { ...entry, value }
 }
@@ -98,6 +102,6 @@ function isNamed({ kind }: CatalogEntry): boolean {
 
 /** The name after the upstream's own renames, which is what `filters` is about. */
 function exposedBy(filter: OwnFilter | undefined, entry: CatalogEntry): string {
-  const renamed = isNamed(entry) ? filter?.rename.get(entry.original) : undefined
+  const renamed = isNamed(entry) ? filter?.renamed(entry.original) : undefined
   return filter === undefined || renamed === undefined ? entry.exposed : filter.prefix + renamed
 }

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
+import { canonicalOr } from '../protocol/uri.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { Principal } from './ports.ts'
 
@@ -21,6 +22,16 @@ export interface CatalogView {
   readonly principal: Principal
   /** The profile that the session was opened for. */
   readonly profile?: string | undefined
+}
+
+/** What an entry is looked up by: a URI by its canonical form, whatever spelling its server lists. */
+export function lookupName({ kind, exposed }: CatalogEntry): string {
+  return kind === 'resources' ? canonicalOr(exposed) : exposed
+}
+
+/** Whether clients mean this entry by a name, or by a URI in its canonical form. */
+export function isCalled(entry: CatalogEntry, name: string): boolean {
+  return entry.exposed === name || lookupName(entry) === name
 }
 
 /** The entries of one result, as this upstream's. What is no entry is passed over. */

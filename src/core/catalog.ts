@@ -4,7 +4,7 @@ import { KINDS, LISTS, METHODS, type Kind } from '../protocol/methods.ts'
 import { HEADER } from '../protocol/names.ts'
 import type { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import { entryOf, type CatalogEntry } from './catalog-entry.ts'
+import { entryOf, isCalled, type CatalogEntry } from './catalog-entry.ts'
 import { offersCapability } from './capabilities.ts'
 import type { Part } from './fanout.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
@@ -108,7 +108,7 @@ export class Catalog {
     view.catch(() => undefined)
     for (const part of parts) {
       const entries = this.#tapped((await part)?.entries ?? [], kind, session)
-      const entry = entries.find(candidate => candidate.exposed === exposed)
+      const entry = entries.find(candidate => isCalled(candidate, exposed))
       if (entry !== undefined) return entry
     }
     return (await view).find(exposed)
@@ -157,7 +157,7 @@ export class Catalog {
       if (isUp(node.upstream) && !this.isMissing(node, kind)) continue
       const known = this.#parts.lastKnown(node, kind, viewKey(kind, session))?.entries
       const entries = this.#tapped(known ?? conceivable(node, kind, exposed), kind, session)
-      const entry = entries.find(candidate => candidate.exposed === exposed)
+      const entry = entries.find(candidate => isCalled(candidate, exposed))
       if (entry !== undefined) return entry
     }
     return undefined

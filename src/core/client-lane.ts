@@ -3,6 +3,7 @@ import type { NotificationContext } from '../hooks/kinds.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { isLoud } from '../protocol/era/modern.ts'
 import { KINDS, LISTS, kindsChangedBy } from '../protocol/methods.ts'
+import { canonicalOr } from '../protocol/uri.ts'
 import type { Graph } from './graph.ts'
 import { liveOf } from './kept-upstream.ts'
 import { ListSaver } from './list-saver.ts'
@@ -36,6 +37,7 @@ export class ClientLane {
   readonly #graph: Graph
   readonly #listens = new Map<Exchange, ListenFilter>()
   readonly #ends = new Set<() => void>()
+  /** By canonical URI. */
   readonly #held = new Map<string, Held>()
   readonly #changed = new Set<string>()
   readonly #saver: ListSaver
@@ -202,9 +204,11 @@ export class ClientLane {
       this.dropped++
       return
     }
-    const [uri, { holders }] = found
+    const { owner, holders } = found
     const told =
-      uri === original ? notification : { ...notification, params: { ...notification.params, uri } }
+      owner.exposed === original
+        ? notification
+        : { ...notification, params: { ...notification.params, uri: owner.exposed } }
     for (const holder of holders) this.#tellHolder(holder, told, isMeant)
   }
 
@@ -217,11 +221,15 @@ export class ClientLane {
     else if (this.#listens.has(exchange)) exchange.emit(told)
   }
 
-  /** The URI that clients know, by the one its owner uses: the same, but for renamed ones. */
-  #heldAs(upstream: string, original: unknown): readonly [string, Held] | undefined {
-    const same = this.#held.get(original as string)
-    if (same?.owner.upstream === upstream && same.owner.original === original) return [original, same]
-    return [...this.#held].find(([, { owner }]) => owner.upstream === upstream && owner.original === original)
+  /** What is held, by the URI that its owner uses: the one that clients know, but for renamed ones. */
+  #heldAs(upstream: string, original: unknown): Held | undefined {
+    if (typeof original !== 'string') return undefined
+    const name = canonicalOr(original)
+    const same = this.#held.get(name)
+    if (same?.owner.upstream === upstream && canonicalOr(same.owner.original) === name) return same
+    return [...this.#held.values()].find(
+      ({ owner }) => owner.upstream === upstream && owner.original === original,
+    )
   }
 
   #isWanted(session: Session, notification: Notification): boolean {

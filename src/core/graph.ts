@@ -38,6 +38,9 @@ export interface GraphParts {
   readonly hide: Hide
 }
 
+/** The hooks on which a plugin may judge resources. */
+const JUDGES = ['request', 'route', 'catalog'] as const
+
 /** What runs: one generation of the configuration, with its hooks, upstreams and catalog. */
 export class Graph {
   readonly config: Config
@@ -53,6 +56,8 @@ export class Graph {
   readonly clock: Clock
   readonly hide: Hide
   readonly grace: Grace
+  /** Whether any plugin has rules about resources. */
+  readonly judgesUris: boolean
   readonly #identity: Identity
   readonly #carrier: Carrier
   #lastId = 0
@@ -69,6 +74,7 @@ export class Graph {
     this.clock = parts.clock
     this.hide = parts.hide
     this.grace = new Grace(parts.config, parts.clock)
+    this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.judgesUris === true))
     this.#identity = parts.identity
     this.upstreams = new Map([...parts.upstreams].map(([name, upstream]) => [name, this.#node(upstream)]))
     this.catalog = new Catalog(this)

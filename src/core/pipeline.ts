@@ -8,6 +8,7 @@ import type { Graph } from './graph.ts'
 import { OWN_METHODS } from './own-methods.ts'
 import type { Answer, Route } from './ports.ts'
 import type { Found } from './router.ts'
+import { settleTarget } from './target.ts'
 
 /**
  * The road: request hooks → route → call hooks → dispatch → response hooks → settled.
@@ -21,7 +22,8 @@ export async function travel(exchange: RoadExchange, graph: Graph): Promise<Answ
   graph.running++
   try {
     // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
-    const decided = request?.(exchange)
+    const problem = settleTarget(exchange)
+    const decided = problem === undefined ? request?.(exchange) : { error: problem }
     answer = (decided instanceof Promise ? await decided : decided) ?? (await forward(exchange, graph))
   } catch (error) {
     answer = failure(error, exchange, graph)

@@ -8,6 +8,8 @@ import type { Answer, Session } from './ports.ts'
 export interface ResourceOwner {
   readonly upstream: string
   readonly original: string
+  /** What clients call it. */
+  readonly exposed: string
 }
 
 /** Subscribes or unsubscribes at the owner, in nobody's exchange. */

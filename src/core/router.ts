@@ -3,9 +3,10 @@ import { HEADER } from '../protocol/names.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { METHODS, type Kind } from '../protocol/methods.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import { entryOf, type CatalogEntry } from './catalog-entry.ts'
+import { entryOf, isCalled, type CatalogEntry } from './catalog-entry.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import type { Call, Exchange, Route, Session } from './ports.ts'
+import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
 import { isUp } from './up.ts'
 import { matchesTemplate } from './uri-template.ts'
 
@@ -46,18 +47,27 @@ export class Router {
     if (route.to === 'many') return route
     const target = targetOf(exchange.method, route.params)
     const node = this.#graph.upstreams.get(route.upstream)
-    if (target === undefined || node === undefined || this.#isVisible(target, node, exchange.session))
-      return route
+    if (target === undefined || node === undefined) return route
+    const original = this.#visible(target, node, exchange.session)
+    if (original === target.name) return route
+    if (original !== undefined) return { ...route, params: target.renamed(original) }
     // In the caller's own words, as for a name that nobody has.
     return unknown(exchange, target.kind, targetOf(exchange.method, exchange.params)?.name ?? target.name)
   }
 
-  #isVisible({ kind, name }: Target, node: UpstreamNode, session: Session): boolean {
+  /** What its owner calls a thing that this caller may see. */
+  #visible({ kind, name }: Target, node: UpstreamNode, session: Session): string | undefined {
     // What is in the view has passed the taps when that was made.
-    if (this.#graph.catalog.current(kind, session)?.findOriginal(node.upstream.name, name) !== undefined)
-      return true
+    const listed = this.#graph.catalog.current(kind, session)?.findOriginal(node.upstream.name, name)
+    if (listed !== undefined) return listed.original
+    if (kind === 'resources' && this.#isUnclear(name)) return undefined
     const entry = entryOf(kind, node.upstream.name, name, node.prefix, { name, uri: name })
-    return this.#graph.catalog.permits(entry, session) !== undefined
+    return this.#graph.catalog.permits(entry, session)?.original
+  }
+
+  /** Rules cannot judge a URI that has no canonical form: where there are some, only what a server lists so is found. */
+  #isUnclear(uri: string): boolean {
+    return this.#graph.judgesUris && canonicalUri(uri) === undefined
   }
 
   /** Mirrors a tool's annotated arguments in headers, and checks those that the client sent (`x-mcp-header`). */
@@ -140,7 +150,7 @@ export class Router {
   #awayOwner(kind: Kind, name: string, session: Session): CatalogEntry | undefined {
     const entry = this.#graph.catalog.former(kind, session, name) ?? this.#guessed(kind, name)
     const permitted = entry === undefined ? undefined : this.#graph.catalog.permits(entry, session)
-    return permitted?.exposed === name ? permitted : undefined
+    return permitted !== undefined && isCalled(permitted, name) ? permitted : undefined
   }
 
   #guessed(kind: Kind, name: string): CatalogEntry | undefined {
@@ -153,8 +163,11 @@ export class Router {
 
   /** Servers may serve URIs they do not list: by template, else by the only one, else by whoever lists that origin. */
   async #resourceOwner(uri: string, session: Session): Promise<CatalogEntry | undefined> {
+    if (this.#isUnclear(uri)) return undefined
     const templates = await this.#graph.catalog.load('resourceTemplates', session)
-    const byTemplate = templates.entries.find(entry => matchesTemplate(entry.original, uri))
+    const byTemplate = templates.entries.find(({ original }) =>
+      matchesTemplate(canonicalPattern(original), uri),
+    )
     const upstream = byTemplate?.upstream ?? this.#onlyWithResources() ?? this.#sameOrigin(uri, session)
     const node = upstream === undefined ? undefined : this.#graph.upstreams.get(upstream)
     if (node === undefined) return undefined
@@ -172,44 +185,44 @@ export class Router {
   #sameOrigin(uri: string, session: Session): string | undefined {
     const origin = originOf(uri)
     const entries = this.#graph.catalog.current('resources', session)?.entries ?? []
-    return entries.find(entry => originOf(entry.original) === origin)?.upstream
+    return entries.find(entry => originOf(canonicalPattern(entry.original)) === origin)?.upstream
   }
 
   async #byReference(exchange: Exchange): Promise<Found> {
-    const reference = exchange.params?.ref
-    if (!isObject(reference))
-      return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" must be an object') }
-    const withRef = (change: JsonObject): JsonObject => ({
-      ...exchange.params,
-      ref: { ...reference, ...change },
-    })
-    if (typeof reference.name === 'string')
-      return this.#owner(exchange, 'prompts', reference.name, name => withRef({ name }))
-    if (typeof reference.uri !== 'string')
+    const target = targetOf(exchange.method, exchange.params)
+    if (target === undefined)
       return { error: rpcError(RPC.invalidParams, 'Invalid params: "ref" names nothing') }
-    const { uri } = reference
-    const template = await this.#graph.catalog.find('resourceTemplates', exchange.session, uri)
+    const { kind, name, renamed } = target
+    if (kind === 'prompts') return this.#owner(exchange, kind, name, renamed)
+    const template = await this.#graph.catalog.find('resourceTemplates', exchange.session, name)
     if (template !== undefined) return { to: 'one', upstream: template.upstream, params: exchange.params }
-    return this.#owner(exchange, 'resources', uri, original => withRef({ uri: original }))
+    return this.#owner(exchange, kind, name, renamed)
   }
 }
 
 interface Target {
   readonly kind: Kind
   readonly name: string
+  /** The parameters with another name in its place. */
+  readonly renamed: (name: string) => JsonObject
 }
 
 /** What parameters are about: the name of a tool or prompt, or a URI; a completion's is in its reference. */
 function targetOf(method: string, params: JsonObject | undefined): Target | undefined {
   const { kind, target } = METHODS.get(method) ?? {}
-  if (target === 'ref') return isObject(params?.ref) ? referencedBy(params.ref) : undefined
+  if (target === 'ref') return isObject(params?.ref) ? referencedBy(params, params.ref) : undefined
   const name = target === undefined ? undefined : params?.[target]
-  return typeof name === 'string' && kind !== undefined ? { kind, name } : undefined
+  if (target === undefined || typeof name !== 'string' || kind === undefined) return undefined
+  return { kind, name, renamed: other => ({ ...params, [target]: other }) }
 }
 
-function referencedBy({ name, uri }: JsonObject): Target | undefined {
-  if (typeof name === 'string') return { kind: 'prompts', name }
-  return typeof uri === 'string' ? { kind: 'resources', name: uri } : undefined
+/** Its type alone says what a reference is about. */
+function referencedBy(params: JsonObject, ref: JsonObject): Target | undefined {
+  const [kind, member] =
+    ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)
+  const name = ref[member]
+  if (typeof name !== 'string') return undefined
+  return { kind, name, renamed: other => ({ ...params, ref: { ...ref, [member]: other } }) }
 }
 
 function unknown(exchange: Exchange, kind: Kind, name: string): { error: RpcError } {

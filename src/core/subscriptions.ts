@@ -2,6 +2,7 @@ import { declaresTasks } from '../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { canonicalOr } from '../protocol/uri.ts'
 import { known, mergedCapabilities } from './capabilities.ts'
 import type { Graph } from './graph.ts'
 import type { ListenFilter } from './client-lane.ts'
@@ -105,25 +106,26 @@ export function unsubscribe(exchange: Exchange, graph: Graph): Answer {
 
 async function hold(uri: string, holder: object, graph: Graph, exchange: Exchange): Promise<Answer> {
   const done: Answer = { result: Payload.of({}) }
-  const owner = await graph.router.owner(uri, exchange.session)
+  const name = canonicalOr(uri)
+  const owner = await graph.router.owner(name, exchange.session)
   if (owner === undefined)
     return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
-  const place = graph.lane.hold(uri, owner, holder)
+  const place = graph.lane.hold(name, owner, holder)
   if (place === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
   if (place === 'known') return done
   try {
     const answer = await askOwner('resources/subscribe', owner, graph, exchange.session)
-    if ('error' in answer) graph.lane.release(uri, holder)
+    if ('error' in answer) graph.lane.release(name, holder)
     return answer
   } catch (error) {
     // The next who asks must reach the server again.
-    graph.lane.release(uri, holder)
+    graph.lane.release(name, holder)
     throw error
   }
 }
 
 function release(uri: string, holder: object, graph: Graph, exchange: Exchange): void {
-  const owner = graph.lane.release(uri, holder)
+  const owner = graph.lane.release(canonicalOr(uri), holder)
   if (owner === undefined) return
   void askOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
 }

@@ -3,9 +3,10 @@ import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import { META } from '../protocol/names.ts'
 import { Payload } from '../protocol/payload.ts'
+import { canonicalUri } from '../protocol/uri.ts'
 import type { Era } from '../protocol/versions.ts'
 import { paramHeaders, type ParamHeader } from '../protocol/headers.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import { lookupName, type CatalogEntry } from './catalog-entry.ts'
 
 /** Key in the `_meta` of a list: names of upstreams whose part may be out of date. */
 const STALE = 'io.tapgate/stale'
@@ -59,17 +60,22 @@ export class View {
   constructor(init: ViewInit) {
     this.kind = init.kind
     this.#init = init
+    const entries: CatalogEntry[] = []
     const withheld: Withheld[] = []
     for (const entry of init.entries) {
-      const owner = this.#index.get(entry.exposed)
-      if (owner !== undefined) {
+      const name = lookupName(entry)
+      const owner = this.#index.get(entry.exposed) ?? this.#index.get(name)
+      // A server may list a resource under two spellings, but not one of somebody else's.
+      if (owner !== undefined && (owner.upstream !== entry.upstream || owner.exposed === entry.exposed)) {
         withheld.push({ entry, owner: owner.upstream })
         continue
       }
+      entries.push(entry)
       this.#index.set(entry.exposed, entry)
+      if (owner === undefined) this.#index.set(name, entry)
       this.#indexOriginal(entry)
     }
-    this.entries = [...this.#index.values()]
+    this.entries = entries
     this.withheld = withheld
   }
 
@@ -82,9 +88,11 @@ export class View {
   }
 
   #indexOriginal(entry: CatalogEntry): void {
-    const names = this.#byOriginal.get(entry.upstream)
-    if (names === undefined) this.#byOriginal.set(entry.upstream, new Map([[entry.original, entry]]))
-    else names.set(entry.original, entry)
+    let names = this.#byOriginal.get(entry.upstream)
+    if (names === undefined) this.#byOriginal.set(entry.upstream, (names = new Map<string, CatalogEntry>()))
+    names.set(entry.original, entry)
+    const name = entry.kind === 'resources' ? canonicalUri(entry.original) : undefined
+    if (name !== undefined && !names.has(name)) names.set(name, entry)
   }
 
   /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */

@@ -120,6 +120,11 @@ export interface TapOptions {
   readonly before?: string | readonly string[]
   /** Methods the tap cares about; on all others it costs nothing. Hooks of the road only. */
   readonly methods?: readonly string[]
+  /**
+   * The tap is a rule about resources: URIs that have no canonical form are refused, unless a server lists them. `request`,
+   * `route` and `catalog` only.
+   */
+  readonly judgesUris?: boolean
   /** Listeners the tap cares about; the others are as if it were not there. `authenticate` only. */
   readonly listeners?: readonly string[]
 }

@@ -1,0 +1,60 @@
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import { canonicalOr } from '../protocol/uri.ts'
+import type { Exchange } from './ports.ts'
+
+type Params = JsonObject | undefined
+/** The parameters with their target in its one form, or why there is none. */
+type Settled = { readonly params: Params } | { readonly error: RpcError }
+
+const TARGETS: ReadonlyMap<string, (params: Params) => Settled> = new Map([
+  ['resources/read', withCanonicalUri],
+  ['resources/subscribe', withCanonicalUri],
+  ['resources/unsubscribe', withCanonicalUri],
+  ['completion/complete', withOneReference],
+])
+
+/** What each type of reference has, and what it has not. */
+const MEMBERS: ReadonlyMap<unknown, readonly ['name' | 'uri', 'name' | 'uri']> = new Map([
+  ['ref/prompt', ['name', 'uri']],
+  ['ref/resource', ['uri', 'name']],
+])
+
+/**
+ * Brings what a request names into one form, before anything judges it: what a rule sees, the router finds and a server
+ * gets is the same. The error where a request names two things.
+ */
+export function settleTarget(exchange: Exchange): RpcError | undefined {
+  const settled = TARGETS.get(exchange.method)?.(exchange.params)
+  if (settled === undefined) return undefined
+  if ('error' in settled) return settled.error
+  exchange.params = settled.params
+  return undefined
+}
+
+/** A URI without a canonical form stays: whoever has rules about resources refuses it. */
+function withCanonicalUri(params: Params): Settled {
+  const uri = params?.uri
+  const own = typeof uri === 'string' ? canonicalOr(uri) : uri
+  return { params: own === uri ? params : { ...params, uri: own } }
+}
+
+/** The type of a reference says what it is, and then it is nothing else (2025-11-25 and 2026-07-28, completion). */
+function withOneReference(params: Params): Settled {
+  const ref = params?.ref
+  if (!isObject(ref)) return invalid('"ref" must be an object')
+  const members = MEMBERS.get(ref.type)
+  if (members === undefined) return invalid('"ref.type" must be "ref/prompt" or "ref/resource"')
+  const [member, other] = members
+  const name = ref[member]
+  if (ref[other] !== undefined) return invalid('"ref" names a prompt and a resource')
+  if (typeof name !== 'string') return invalid(`"ref.${member}" must be a string`)
+  // What is completed may be an expression of a template, which is no URI.
+  if (member === 'name' || name.includes('{')) return { params }
+  const uri = canonicalOr(name)
+  return { params: uri === name ? params : { ...params, ref: { ...ref, uri } } }
+}
+
+function invalid(why: string): Settled {
+  return { error: rpcError(RPC.invalidParams, `Invalid params: ${why}`) }
+}

@@ -1,0 +1,181 @@
+/** Longest URI that has a canonical form. */
+const MAX_LENGTH = 8192
+/** Control characters, backslashes, and blanks at an end: parsers drop or replace them, each in its own way. */
+const UNCLEAR = /^ | $|[\\\p{Cc}]/u
+/** RFC 3986, appendix B, without a fragment: no server sees one, or it takes it for a part of the name. */
+const PARTS = /^([a-z][a-z0-9+.-]*):(\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?$/is
+const WEB: ReadonlySet<string> = new Set(['http', 'https', 'ws', 'wss', 'ftp'])
+/** Matches no character. */
+const NOTHING = /[^\s\S]/
+/** Paths that are canonical as they stand: most are. */
+const PLAIN =
+  /^(?:file:\/\/(?=\/)|(?!file:|https?:|wss?:|ftp:)[a-z][a-z0-9+-]*:\/\/[\w~-]*)(?:\/[\w~-][\w.~-]*)*$/
+
+/** How one part of a URI is written. */
+interface Spelling {
+  /** What stands as it is even where it was encoded, as that means the same. */
+  readonly plain: RegExp
+  /** What may stand unencoded, but means something else then. */
+  readonly asIs: RegExp
+  /** What no rule can see through. */
+  readonly bad: RegExp
+}
+
+/** An encoded slash is a part of a name to one and a separator to another; half a character has no encoding. */
+const BAD = /[/\\\p{Cc}\p{Cs}]/u
+const IN_PATH: Spelling = { plain: /[\w.~!$&'()*+,;=:@-]/, asIs: NOTHING, bad: BAD }
+/** `&`, `=`, `+` and `;` separate there. */
+const IN_QUERY: Spelling = { plain: /[\w.~!$'()*,:@/?-]/, asIs: NOTHING, bad: /[\0\p{Cs}]/u }
+/** An address of IPv6 stands in brackets. */
+const IN_AUTHORITY: Spelling = { plain: /[\w.~!$&'()*+,;=-]/, asIs: /[[\]]/, bad: BAD }
+
+/**
+ * The one spelling of a URI by which rules, caches and servers know it (RFC 3986, section 6); undefined for what has none:
+ * no absolute URI, or a spelling that a server may read as another resource than a rule does.
+ *
+ * Beyond the RFC, all ways to write a local file are one, as file systems see them: `file:/x`, `file://localhost/x`,
+ * `file:////x`. The authority of a scheme of somebody's own, such as `memo://Notes`, keeps its case: it may be a name.
+ */
+export function canonicalUri(uri: string): string | undefined {
+  if (uri.length > MAX_LENGTH) return undefined
+  if (PLAIN.test(uri)) return uri
+  const parts = UNCLEAR.test(uri) ? null : PARTS.exec(uri)
+  return parts === null ? undefined : byScheme(parts)
+}
+
+function byScheme([, name = '', authority, path = '', query]: readonly (string | undefined)[]):
+  string | undefined {
+  const scheme = name.toLowerCase()
+  if (scheme === 'file') return query === undefined ? fileUri(authority, path) : undefined
+  // Some read what follows (RFC 3986, appendix C).
+  if (scheme === 'url') return undefined
+  if (WEB.has(scheme)) return webUri(`${scheme}:${authority ?? ''}${path}`, query)
+  return joined(`${scheme}:`, authorityOf(authority), canonicalPath(path), query)
+}
+
+/** The canonical form, or what has none as it is. */
+export function canonicalOr(uri: string): string {
+  return canonicalUri(uri) ?? uri
+}
+
+function fileUri(authority: string | undefined, path: string): string | undefined {
+  const host = authorityOf(authority)?.slice(2).toLowerCase()
+  // Many servers look at the path alone, whatever host stands in front of it.
+  if ((host !== '' && host !== 'localhost') || (path !== '' && !path.startsWith('/'))) return undefined
+  const own = canonicalPath(path.replace(/\/{2,}/g, '/'))
+  // `C|` is a drive to some.
+  return own === undefined || /^\/[a-z]%7C/i.test(own) ? undefined : `file://${own === '' ? '/' : own}`
+}
+
+/** Hosts and ports have many forms there, which the URL Standard brings together. */
+function webUri(text: string, query: string | undefined): string | undefined {
+  if (!URL.canParse(text)) return undefined
+  const { protocol, host, hostname, username, password, pathname } = new URL(text)
+  if (username !== '' || password !== '' || hostname.endsWith('.')) return undefined
+  return joined(protocol, `//${host}`, canonicalPath(pathname), query)
+}
+
+function joined(
+  scheme: string,
+  ...[authority, path, query = '']: (string | undefined)[]
+): string | undefined {
+  const own = query === '' ? '' : spelled(query.slice(1), IN_QUERY)
+  if (authority === undefined || path === undefined || own === undefined) return undefined
+  return scheme + authority + path + (query === '' ? '' : `?${own}`)
+}
+
+/** With its slashes; a port that is not there needs no colon. */
+function authorityOf(authority = ''): string | undefined {
+  return spelled(authority, IN_AUTHORITY)?.replace(/:$/, '')
+}
+
+function canonicalPath(path: string): string | undefined {
+  const own = spelled(path, IN_PATH)
+  // A `%` that was encoded, and two digits: what a server makes of it that decodes twice, no rule has seen.
+  if (own === undefined || /%25[0-9a-f]{2}/i.test(own)) return undefined
+  if (own.startsWith('/')) return withoutDots(own)
+  return /(^|\/)\.\.?(\/|$)/.test(own) ? undefined : own
+}
+
+/** RFC 3986, section 5.2.4. */
+function withoutDots(path: string): string {
+  if (!path.includes('/.')) return path
+  const segments: string[] = []
+  const parts = path.slice(1).split('/')
+  for (const part of parts) {
+    if (part === '..') segments.pop()
+    else if (part !== '.') segments.push(part)
+  }
+  const last = parts.at(-1)
+  if (last === '.' || last === '..') segments.push('')
+  return `/${segments.join('/')}`
+}
+
+/** A part with each character in one spelling: as itself where it may stand so, else encoded in upper case. */
+function spelled(part: string, { plain, asIs, bad }: Spelling): string | undefined {
+  let isClear = true
+  const text = part.replace(/(?:%[0-9a-f]{2})+|%|[^%\w.~!$&'()*+,;=:@/?-]+/gi, found => {
+    const isEscaped = found.startsWith('%')
+    const characters = isEscaped ? decoded(found) : found
+    isClear &&= characters !== undefined && !bad.test(characters)
+    return isClear ? respelled(characters ?? '', isEscaped ? plain : asIs) : ''
+  })
+  return isClear ? text : undefined
+}
+
+function respelled(characters: string, plain: RegExp): string {
+  let text = ''
+  for (const one of characters) text += plain.test(one) ? one : encoded(one)
+  return text
+}
+
+/** Also what `encodeURIComponent` leaves as it is. */
+function encoded(character: string): string {
+  return /[!'()*]/.test(character)
+    ? `%${character.charCodeAt(0).toString(16).toUpperCase()}`
+    : encodeURIComponent(character)
+}
+
+/** Undefined for what is broken, or no UTF-8. */
+function decoded(escapes: string): string | undefined {
+  try {
+    return decodeURIComponent(escapes)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A glob or a template in the spelling of the URIs that it is about: its scheme, the ways to write a local file, and what is
+ * encoded. What is syntax of a glob or a template stays as it is.
+ */
+export function canonicalPattern(pattern: string): string {
+  const [, scheme = '', rest = pattern] = /^([a-z][a-z0-9+.-]*:)(.*)$/is.exec(pattern) ?? []
+  const own = scheme.toLowerCase()
+  const place =
+    own === 'file:'
+      ? rest.replace(/^(\/\/localhost)?\/+(?!\/)/i, '///')
+      : WEB.has(own.slice(0, -1))
+        ? rest.replace(/^\/\/[^/?#*[{]*/, authority => authority.toLowerCase())
+        : rest
+  return own + place.replace(/(?:%[0-9a-f]{2})+|\\[[\]{}]|[^\u0021-\u007e]+|["<>^|`]+/gi, respelledInPattern)
+}
+
+function respelledInPattern(found: string): string {
+  const characters = found.startsWith('%') ? decoded(found) : found.replace('\\', '')
+  return characters === undefined || /\p{Cs}/u.test(characters)
+    ? found
+    : respelled(characters, IN_PATH.plain).replaceAll('*', '\\*')
+}
+
+/**
+ * A URI, or a pattern of some, without what many servers do not tell apart: case of the authority, doubled slashes and one
+ * at the end, and an authority that is empty. For what forbids alone.
+ */
+export function foldedUri(text: string): string {
+  const [, scheme = '', authority = '', path = '', rest = ''] =
+    /^([a-z][a-z0-9+.-]*:)(\/\/[^/?#]*)?([^?#]*)(.*)$/is.exec(text) ?? []
+  if (scheme === '') return text
+  const host = authority === '//' && scheme !== 'file:' ? '' : authority.toLowerCase()
+  return scheme + host + path.replace(/\/{2,}/g, '/').replace(host === '' ? /(?<=.)\/$/ : /\/$/, '') + rest
+}
