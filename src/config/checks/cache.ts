@@ -22,7 +22,42 @@ export function checkCache(config: unknown, report: Report): void {
     return
   }
   const tags = new Set(sections.flatMap(({ value }) => tagsIn(value)))
-  for (const section of sections) checkTools(section, tags, report)
+  const isCredential = credentialTest(config)
+  for (const section of sections) {
+    checkTools(section, tags, report)
+    checkVary(section, isCredential, report)
+  }
+}
+
+/** Names of headers by which callers say who they are. */
+function credentialTest(config: unknown): (header: string) => boolean {
+  const keyHeader = mapAt(config, 'auth').keyHeader
+  const own = typeof keyHeader === 'string' ? keyHeader.toLowerCase() : 'x-api-key'
+  const names = new Set(['authorization', 'proxy-authorization', 'cookie', own])
+  return header => names.has(header.toLowerCase())
+}
+
+/** Credentials end at the listener, so that no rule sees them; and who the caller is counts anyway. */
+function checkVary(
+  { value, pointer }: Section,
+  isCredential: (header: string) => boolean,
+  report: Report,
+): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Object.entries(value)) {
+    const at = pointerTo(pointer, key)
+    if (key !== 'vary' || !Array.isArray(inner)) {
+      checkVary({ value: inner, pointer: at }, isCredential, report)
+      continue
+    }
+    inner.forEach((word: unknown, i) => {
+      const header =
+        typeof word === 'string' && word.startsWith('header:') ? word.slice('header:'.length) : ''
+      if (!isCredential(header)) return
+      const message = `header "${header}" is a credential, which no rule sees`
+      report({ pointer: `${at}/${i}`, message, hint: 'take it out: callers are always told apart' })
+    })
+  }
 }
 
 /** The gateway's section first, then each upstream's. */

@@ -1,6 +1,7 @@
 import type { Credentials, Principal } from '../../core/ports.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { HEADER } from '../../protocol/names.ts'
+import type { HeaderNames } from './header-names.ts'
 
 /** The headers of one request that we care for, lower case names, and who sent them. */
 export interface RequestHeaders {
@@ -36,14 +37,6 @@ const PASSED = new Set(['x-session-id', 'x-request-id', 'traceparent', 'tracesta
 /** Lists, which may come in several lines. */
 const LISTS = new Set(['accept', 'access-control-request-headers', 'tracestate', 'baggage'])
 
-/** What a configuration says of headers; all names lower case. */
-export interface HeaderNames {
-  /** The header with the label of a conversation; undefined when none is read. */
-  readonly label: string | undefined
-  /** Passed on beside those that always are. */
-  readonly alsoPassed: ReadonlySet<string>
-}
-
 /** Sorts raw headers in one pass. Node would silently keep the first, or join them. */
 export function readHeaders(
   raw: readonly string[],
@@ -55,11 +48,15 @@ export function readHeaders(
   let repeated: string | undefined
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] as string).toLowerCase()
-    const into = OWN.has(name) ? own : isPassed(name, alsoPassed) ? passed : undefined
+    const isOwn = OWN.has(name)
+    const into = isOwn ? own : isPassed(name, alsoPassed) ? passed : undefined
     if (into === undefined) continue
     const before = into[name]
     if (before !== undefined && !LISTS.has(name)) repeated ??= name
-    into[name] = before === undefined ? (raw[at + 1] as string) : `${before}, ${raw[at + 1] as string}`
+    const value = before === undefined ? (raw[at + 1] as string) : `${before}, ${raw[at + 1] as string}`
+    into[name] = value
+    // A rule may be about what this listener reads too, such as `Origin`.
+    if (isOwn && alsoPassed.has(name)) passed[name] = value
   }
   return {
     caller: ANONYMOUS,

@@ -1,6 +1,6 @@
 import type { Config, ListenerConfig } from '../../core/ports.ts'
 import { gatewayError } from '../../errors.ts'
-import type { HeaderNames } from './request-headers.ts'
+import { headerNames, type HeaderNames } from './header-names.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 
 /** A listener's part of the configuration, ready for use. */
@@ -63,15 +63,6 @@ export function httpSettings(
     profile: spec.profile,
     profiles: new Set(Object.keys(config.profiles ?? {})),
   }
-}
-
-function headerNames({ sessionLabel }: HttpListenerSpec, { sessionHeaders, upstreams }: Config): HeaderNames {
-  const label = sessionLabel === false ? undefined : sessionLabel.toLowerCase()
-  const forwarded = Object.values(upstreams).flatMap(spec =>
-    'forwardHeaders' in spec ? (spec.forwardHeaders ?? []) : [],
-  )
-  const also = [label, sessionHeaders?.header, ...forwarded].filter(name => name !== undefined)
-  return { label, alsoPassed: new Set(also.map(name => name.toLowerCase())) }
 }
 
 function isLoopback(host: string): boolean {
