@@ -1,3 +1,4 @@
+import { describeConfig, type DescribedConfig, type LoadedConfig } from './config/index.ts'
 import type { CatalogEntry } from './core/catalog-entry.ts'
 import type { Graph } from './core/graph.ts'
 import { onlooker } from './core/onlooker.ts'
@@ -6,6 +7,7 @@ import { statusOf } from './core/status.ts'
 import type { CatalogRow, Inspection, UpstreamHandle } from './gateway-api.ts'
 import type { Generation } from './generation.ts'
 import { HOOKS, type HookName } from './hooks/kinds.ts'
+import type { JsonObject } from './protocol/jsonrpc.ts'
 import { KINDS, type Kind } from './protocol/methods.ts'
 import { ownPackage } from './util/version.ts'
 
@@ -33,6 +35,11 @@ export async function inspect(
     catalog: entries.map(rowOf),
     withheld: withheld.map(({ entry, owner }) => ({ ...rowOf(entry), owner })),
   }
+}
+
+/** What it runs with, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */
+export function askedConfig({ config, cwd }: JsonObject, loaded: LoadedConfig): Partial<DescribedConfig> {
+  return config === true ? describeConfig(loaded, typeof cwd === 'string' ? cwd : '') : {}
 }
 
 function counts(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {

@@ -1,7 +1,8 @@
 import { gatewayError } from './errors.ts'
-import type { RequestOptions, UpstreamHandle } from './gateway-api.ts'
+import { RpcFailure, type RequestOptions, type UpstreamHandle } from './gateway-api.ts'
 import type { Gateway } from './gateway.ts'
-import type { JsonObject } from './protocol/jsonrpc.ts'
+import { askedConfig } from './inspect.ts'
+import { isObject, type JsonObject } from './protocol/jsonrpc.ts'
 import { residentOfTrees } from './util/resident.ts'
 import { didYouMean } from './util/suggest.ts'
 import { ownPackage } from './util/version.ts'
@@ -20,7 +21,8 @@ type Verb = (gateway: Gateway, params: JsonObject, options: VerbOptions) => Prom
 /** The gateway's own verbs; the `control` hook adds those of plugins. */
 const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', status],
-  ['inspect', gateway => gateway.inspect()],
+  ['inspect', inspected],
+  ['client.request', clientRequest],
   ['reload', gateway => gateway.reload()],
   ['upstream.start', (gateway, params) => start(handle('upstream.start', gateway, params))],
   ['upstream.stop', (gateway, params) => stop(handle('upstream.stop', gateway, params))],
@@ -43,6 +45,29 @@ export async function runVerb(
   const added = hooks.taps('control').flatMap(({ key }) => key ?? [])
   const known = [...new Set([...VERBS.keys(), ...added])].join(', ')
   throw gatewayError('GW_VERB_UNKNOWN', { verb, known })
+}
+
+async function inspected(gateway: Gateway, params: JsonObject): Promise<object> {
+  return { ...askedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
+}
+
+/** What a client inside the process is answered: on the same road as any other, limits and records included. */
+async function clientRequest(gateway: Gateway, params: JsonObject, { signal }: VerbOptions): Promise<object> {
+  const { method, params: sent = {} } = params
+  if (typeof method !== 'string' || !isObject(sent))
+    throw gatewayError('GW_VERB_PARAMS', {
+      verb: 'client.request',
+      why: '"method" must be a text, "params" an object',
+    })
+  const connection = await gateway.connect()
+  try {
+    return { result: await connection.request(method, sent, signal === undefined ? {} : { signal }) }
+  } catch (error) {
+    if (error instanceof RpcFailure) return { error: error.error }
+    throw error
+  } finally {
+    connection.close()
+  }
 }
 
 /** All that people want to see at a glance. */

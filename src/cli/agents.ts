@@ -1,11 +1,12 @@
 import type { LoadedConfig } from '../config/index.ts'
+import type { ControlClient } from '../control/client.ts'
 import { gatewayError, GatewayError } from '../errors.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { loadSource, type SourceFlags } from './source.ts'
 import { oneLine } from './plain-text.ts'
 import { table, uncut } from './table.ts'
 import type { Output, Terminal } from './terminal.ts'
-import { withControl, type ControlFlags } from './with-control.ts'
+import { inRunning, type ControlFlags } from './with-control.ts'
 import { withGateway } from './with-gateway.ts'
 
 /** Which gateway: the one that runs, or else one of the configuration for as long as the command takes. */
@@ -26,7 +27,7 @@ export async function withAgents<T>(
   need: Need,
   use: (ask: AskAgents) => Promise<T>,
 ): Promise<T> {
-  const running = await inRunning(flags, terminal, use)
+  const running = await inRunning(flags, terminal, client => use(askRunning(client)))
   if (running !== undefined) return running.value
   const source = await loadSource(flags, terminal)
   if (source.config.agents === undefined) throw noAgents()
@@ -35,27 +36,11 @@ export async function withAgents<T>(
   )
 }
 
-/** Undefined when none runs. Values set for the command alone are for a gateway of its own. */
-async function inRunning<T>(
-  flags: AgentsFlags,
-  terminal: Terminal,
-  use: (ask: AskAgents) => Promise<T>,
-): Promise<{ value: T } | undefined> {
-  if (flags.set !== undefined && flags.set.length > 0) return undefined
-  try {
-    const value = await withControl(flags, terminal, client =>
-      use((verb, params) =>
-        client.request(verb, params).catch((error: unknown) => {
-          throw error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN' ? noAgents() : error
-        }),
-      ),
-    )
-    return { value }
-  } catch (error) {
-    if (error instanceof GatewayError && error.code === 'GW_NO_GATEWAY' && flags.socket === undefined)
-      return undefined
-    throw error
-  }
+function askRunning(client: ControlClient): AskAgents {
+  return (verb, params) =>
+    client.request(verb, params).catch((error: unknown) => {
+      throw error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN' ? noAgents() : error
+    })
 }
 
 function noAgents(): GatewayError {

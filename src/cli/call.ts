@@ -1,39 +1,35 @@
-import type { LoadedConfig } from '../config/index.ts'
+import type { DescribedConfig } from '../config/index.ts'
 import { gatewayError } from '../errors.ts'
 import type { GatewayError } from '../errors.ts'
-import { RpcFailure, type UpstreamStatus } from '../gateway-api.ts'
+import { RpcFailure, type Inspection, type UpstreamStatus } from '../gateway-api.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { textAt } from '../util/plain.ts'
 import { suggest } from '../util/suggest.ts'
+import { withAsked, type AskFlags } from './ask-gateway.ts'
 import { argumentsFor } from './call-arguments.ts'
 import type { GivenArguments } from './call-arguments.ts'
 import { listAllTools } from './list-all.ts'
-import { loadSource } from './source.ts'
-import type { SourceFlags } from './source.ts'
 import type { Terminal } from './terminal.ts'
-import { withGateway } from './with-gateway.ts'
 
 /** Calls a tool by the same road as any client and gives back the raw result. */
 export async function callTool(
-  flags: SourceFlags,
+  flags: AskFlags,
   name: string,
   given: GivenArguments,
   terminal: Terminal,
 ): Promise<JsonObject> {
-  const source = await loadSource(flags, terminal)
-  return withGateway(source, terminal, async gateway => {
-    const connection = await gateway.connect()
-    const tools = await listAllTools(connection)
+  return withAsked(flags, terminal, async gateway => {
+    const tools = await listAllTools(gateway)
     const tool = tools.find(entry => entry.name === name)
     try {
       // A name that is not listed may still be one that `routes` sends somewhere.
-      return await connection.request('tools/call', {
+      return await gateway.request('tools/call', {
         name,
         arguments: argumentsFor(given, tool?.inputSchema),
       })
     } catch (error) {
       if (tool !== undefined || !(error instanceof RpcFailure)) throw error
-      const { upstreams } = await gateway.inspect()
-      const owner = missingOwner(name, source, upstreams)
+      const owner = missingOwner(name, await gateway.inspect())
       if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error
       const known = tools.map(entry => entry.name)
       throw noSuchTool(name, known, owner)
@@ -44,11 +40,10 @@ export async function callTool(
 // The prefix tells whose tool it would have been.
 function missingOwner(
   name: string,
-  { config }: LoadedConfig,
-  upstreams: readonly UpstreamStatus[],
+  { config, upstreams }: Inspection & DescribedConfig,
 ): UpstreamStatus | undefined {
   return upstreams.find(({ name: upstream, state }) => {
-    const prefix = config.upstreams[upstream]?.prefix ?? `${upstream}__`
+    const prefix = textAt(config, 'upstreams', upstream, 'prefix') ?? `${upstream}__`
     return state !== 'ready' && name.startsWith(prefix)
   })
 }

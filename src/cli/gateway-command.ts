@@ -43,6 +43,16 @@ export const CONTROL_FLAGS = {
   ...JSON_FLAG,
 }
 
+/** Which gateway, for every command that asks one as a client does. */
+export const ASK_FLAGS = {
+  fresh: boolean({
+    summary:
+      'Start a gateway for this command though one runs, as --set does too; it writes to no audit and counts on no limit.',
+  }),
+  socket: CONTROL_FLAGS.socket,
+  ...CONFIG_FLAGS,
+}
+
 /** What every command has: its terminal, and errors that go to `main` as they are. */
 export abstract class GatewayCommand extends Command {
   protected readonly terminal: Terminal = terminalOf(process)

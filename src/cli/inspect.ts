@@ -1,49 +1,29 @@
-import { describeOrigins, redact } from '../config/index.ts'
-import type { DescribedValue, LoadedConfig, Problem } from '../config/index.ts'
+import { describeConfig } from '../config/index.ts'
+import type { DescribedConfig, LoadedConfig } from '../config/index.ts'
 import type { Inspection } from '../gateway-api.ts'
+import { withAsked, type AskFlags } from './ask-gateway.ts'
 import { silentLog } from './logs.ts'
 import { loadSource } from './source.ts'
-import type { SourceFlags } from './source.ts'
 import { stateDirectory } from './state-directory.ts'
 import type { Terminal } from './terminal.ts'
-import { withGateway } from './with-gateway.ts'
 
 export { inspectionLines } from './inspection-lines.ts'
 
 /** What `gateway inspect --json` prints. */
-export interface FullInspection extends Inspection {
-  readonly file: string | undefined
-  readonly files: readonly string[]
-  /** The effective configuration without its secrets. */
-  readonly config: unknown
-  /** Each value of it with its origin. */
-  readonly origins: readonly DescribedValue[]
-  readonly warnings: readonly Problem[]
+export interface FullInspection extends Inspection, DescribedConfig {}
+
+/** Everything there is to know of the gateway that runs, or of a configuration; `live` starts its upstreams to ask them. */
+export async function inspect(flags: AskFlags, live: boolean, terminal: Terminal): Promise<FullInspection> {
+  if (!live) return built(await loadSource(flags, terminal), terminal)
+  return withAsked(flags, terminal, async gateway => {
+    const inspection = await gateway.inspect()
+    const isOpen = inspection.listeners.length > 0
+    return isOpen ? inspection : { ...inspection, listeners: configuredListeners(inspection.config) }
+  })
 }
 
-/** Everything there is to know of a configuration; `live` starts its upstreams to ask them. */
-export async function inspect(
-  flags: SourceFlags,
-  live: boolean,
-  terminal: Terminal,
-): Promise<FullInspection> {
-  const source = await loadSource(flags, terminal)
-  const inspection = live
-    ? await withGateway(source, terminal, gateway => gateway.inspect())
-    : await built(source, terminal)
-  return {
-    file: source.file,
-    files: source.files,
-    config: redact(source.config, source.secrets),
-    origins: describeOrigins(source, terminal.cwd),
-    ...inspection,
-    listeners: configuredListeners(source),
-    warnings: source.warnings,
-  }
-}
-
-async function built(source: LoadedConfig, terminal: Terminal): Promise<Inspection> {
-  const { environment } = terminal
+async function built(source: LoadedConfig, terminal: Terminal): Promise<FullInspection> {
+  const { environment, cwd } = terminal
   const { createGateway } = await import('../gateway.ts')
   const gateway = await createGateway(source, {
     log: silentLog(),
@@ -52,12 +32,17 @@ async function built(source: LoadedConfig, terminal: Terminal): Promise<Inspecti
   })
   const inspection = await gateway.inspect()
   await gateway.close()
-  return inspection
+  return {
+    ...describeConfig(source, cwd),
+    ...inspection,
+    listeners: configuredListeners(source.config),
+  }
 }
 
 // They are not open here, so this is where they would be.
-function configuredListeners({ config }: LoadedConfig): Inspection['listeners'] {
-  return Object.entries(config.listeners).map(([name, listener]) => {
+function configuredListeners(config: unknown): Inspection['listeners'] {
+  const { listeners } = config as Pick<LoadedConfig['config'], 'listeners'>
+  return Object.entries(listeners).map(([name, listener]) => {
     if (listener.type !== 'http' || listener.port === 0) return { name, type: listener.type }
     const host = listener.host.includes(':') ? `[${listener.host}]` : listener.host
     return { name, type: listener.type, url: `http://${host}:${listener.port}${listener.path}` }

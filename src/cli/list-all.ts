@@ -1,5 +1,5 @@
-import type { Connection } from '../gateway-api.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
+import type { AskedGateway } from './ask-gateway.ts'
 
 /** A tool as a client sees it. */
 export interface ToolEntry extends JsonObject {
@@ -9,7 +9,7 @@ export interface ToolEntry extends JsonObject {
 }
 
 /** Every page of `tools/list`. */
-export async function listAllTools(connection: Connection): Promise<ToolEntry[]> {
+export async function listAllTools(connection: Pick<AskedGateway, 'request'>): Promise<ToolEntry[]> {
   const tools: ToolEntry[] = []
   let cursor: unknown
   do {

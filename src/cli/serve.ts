@@ -34,8 +34,7 @@ interface ServeFlags extends SourceFlags {
 /** Runs what the configuration says until it is told to stop; returns the exit code. */
 export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.Process): Promise<number> {
   guardStdout()
-  if (flags['with-listeners'] && !flags.stdio)
-    throw gatewayError('GW_USAGE', { what: '--with-listeners is for --stdio: without it all listeners open' })
+  checkFlags(flags)
   const { log, hideSecretsOf, follow } = serveLog(terminal)
   const load = async (): Promise<LoadedConfig> => {
     const source = await loadServed(flags, terminal)
@@ -72,14 +71,19 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
     void announceWhenSettled(gateway, source, log, terminal)
   }
   const started = (): void => inForce(source)
-  const stopped = (): Promise<void> => control.close()
-  // Whoever started it for one client is done when that has gone, whatever else listens.
-  const ended = (): Promise<void> => (flags.stdio && pipeOf(gateway)) || gateway.ended
-  return runGateway(gateway, { host, log, started, settled, stopped, ended, hangUp: reload })
+  const ended = (): Promise<void> => endOf(gateway, flags)
+  return runGateway(gateway, { host, log, started, settled, stopped: control.close, ended, hangUp: reload })
 }
 
-function pipeOf({ listeners }: RunningGateway): Promise<void> | undefined {
-  return listeners.find(({ type }) => type === 'stdio')?.ended
+function checkFlags({ stdio, 'with-listeners': withListeners }: ServeFlags): void {
+  if (withListeners && !stdio)
+    throw gatewayError('GW_USAGE', { what: '--with-listeners is for --stdio: without it all listeners open' })
+}
+
+/** A gateway that was started for one client is done when that has gone, whatever else listens. */
+function endOf({ listeners, ended }: RunningGateway, { stdio }: ServeFlags): Promise<void> {
+  const pipe = listeners.find(({ type }) => type === 'stdio')
+  return (stdio ? pipe?.ended : undefined) ?? ended
 }
 
 /** One process, or several that look like one. */

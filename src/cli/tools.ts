@@ -1,13 +1,12 @@
 import { globs } from '../util/globs.ts'
+import { withAsked, type AskFlags } from './ask-gateway.ts'
 import { listAllTools } from './list-all.ts'
 import type { ToolEntry } from './list-all.ts'
 import { oneLine } from './plain-text.ts'
 import { plural } from './plural.ts'
-import { loadSource } from './source.ts'
-import type { SourceFlags } from './source.ts'
 import { table } from './table.ts'
 import type { Terminal } from './terminal.ts'
-import { sayWhatIsMissing, withGateway } from './with-gateway.ts'
+import { sayWhatIsMissing } from './with-gateway.ts'
 
 /** A tool with the upstream that owns it. */
 export interface OwnedTool extends ToolEntry {
@@ -16,14 +15,12 @@ export interface OwnedTool extends ToolEntry {
 
 /** The tools whose names fit the pattern, as clients see them. */
 export async function listTools(
-  flags: SourceFlags,
+  flags: AskFlags,
   pattern: string | undefined,
   terminal: Terminal,
 ): Promise<OwnedTool[]> {
-  const source = await loadSource(flags, terminal)
-  return withGateway(source, terminal, async gateway => {
-    const connection = await gateway.connect()
-    const tools = await listAllTools(connection)
+  return withAsked(flags, terminal, async gateway => {
+    const tools = await listAllTools(gateway)
     const { catalog, upstreams } = await gateway.inspect()
     sayWhatIsMissing(upstreams, terminal)
     const owners = new Map(catalog.filter(row => row.kind === 'tools').map(row => [row.name, row.upstream]))

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
 import { connectControl, type ControlClient } from '../control/client.ts'
+import { answers } from '../control/guard.ts'
 import { livingSockets, type Place } from '../control/place.ts'
-import { gatewayError } from '../errors.ts'
-import { loadSource } from './source.ts'
+import { GatewayError, gatewayError } from '../errors.ts'
+import { loadSource, type SourceFlags } from './source.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The flags that say which running gateway is meant. */
@@ -23,6 +24,22 @@ export async function withControl<T>(
     return await use(client)
   } finally {
     client.close()
+  }
+}
+
+/** The same where one runs; undefined where none does. Values set for the command alone are for a gateway of its own. */
+export async function inRunning<T>(
+  flags: ControlFlags & SourceFlags,
+  terminal: Terminal,
+  use: (client: ControlClient) => Promise<T>,
+): Promise<{ readonly value: T } | undefined> {
+  if (flags.set !== undefined && flags.set.length > 0) return undefined
+  try {
+    return { value: await withControl(flags, terminal, use) }
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'GW_NO_GATEWAY' && flags.socket === undefined)
+      return undefined
+    throw error
   }
 }
 
@@ -52,5 +69,7 @@ async function configuredSocket(file: string, flags: ControlFlags, terminal: Ter
   const source = await loadSource({ config: file, env: flags.env }, terminal).catch(() => undefined)
   const socket = source?.config.control.socket
   if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
-  return process.platform === 'win32' ? socket : resolve(source.directory, socket)
+  const path = process.platform === 'win32' ? socket : resolve(source.directory, socket)
+  if (!(await answers(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
+  return path
 }

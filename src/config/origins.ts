@@ -2,6 +2,7 @@ import { isAbsolute, relative } from 'node:path'
 import { isPlain } from '../util/plain.ts'
 import { pointerTo } from '../util/pointer.ts'
 import type { LoadedConfig } from './finish.ts'
+import type { Problem } from './problem.ts'
 import { redact } from './redact.ts'
 import type { Origin } from './tree.ts'
 
@@ -12,6 +13,27 @@ export interface DescribedValue {
   readonly value: unknown
   /** `gateway.yaml:3:9`, `--set`, `default` or `value`. */
   readonly origin: string
+}
+
+/** A configuration as people and programs may see it. */
+export interface DescribedConfig {
+  readonly file: string | undefined
+  readonly files: readonly string[]
+  /** The effective configuration without its secrets. */
+  readonly config: unknown
+  /** Each value of it with its origin. */
+  readonly origins: readonly DescribedValue[]
+  readonly warnings: readonly Problem[]
+}
+
+/** A configuration with the origin of each value and what is doubtful in it, without its secrets. */
+export function describeConfig(loaded: LoadedConfig, cwd: string): DescribedConfig {
+  const { file, files, config, secrets, warnings } = loaded
+  return {
+    ...{ file, files, warnings },
+    config: redact(config, secrets),
+    origins: describeOrigins(loaded, cwd),
+  }
 }
 
 /** Every value of a configuration with its origin, in order; for people and `--json`. */

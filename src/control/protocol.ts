@@ -5,7 +5,7 @@ import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 /** The version of what is spoken on a control socket: JSON-RPC 2.0, one message a line, `hello` first. */
 export const PROTOCOL = 1
 /** Most bytes of one request. */
-export const MAX_REQUEST = 64 * 1024
+export const MAX_REQUEST = 4 * 1024 * 1024
 /** Most bytes of one answer. */
 export const MAX_ANSWER = 32 * 1024 * 1024
 

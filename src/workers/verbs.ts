@@ -1,6 +1,7 @@
 import type { JsonObject } from '../core/ports.ts'
 import { gatewayError, GatewayError } from '../errors.ts'
 import type { RequestOptions } from '../gateway-api.ts'
+import { askedConfig } from '../inspect.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { WorkerProcess } from './worker-process.ts'
 import type { Workers } from './workers.ts'
@@ -22,7 +23,15 @@ export async function controlAll(
   if (verb === 'ps' || verb === 'inspect') return overview(workers, asked)
   const isOfOwner = verb.startsWith('upstream.') && workers.owned.upstreams.has(String(params.upstream))
   if (isOfOwner) return workers.owned.control(verb, params, options)
+  if (verb === 'client.request') return askOne(workers, asked)
   return joined(await askAll(workers, asked))
+}
+
+/** What a client asks is done once. */
+async function askOne(workers: Workers, asked: Verb): Promise<JsonObject> {
+  const ready = workers.processes.find(({ isReady }) => isReady)
+  if (ready === undefined) throw gatewayError('GW_WORKER_GONE')
+  return (await ready.request('control', asked)) as JsonObject
 }
 
 /** What one worker says, with the servers that all share as their owner sees them, and the workers. */
@@ -41,7 +50,13 @@ async function overview(workers: Workers, asked: Verb): Promise<JsonObject> {
   })
   const { gateway } = own
   const about = isObject(gateway) ? { gateway: { ...gateway, startedAt: workers.startedAt } } : {}
-  return { ...first, ...about, workers: await processes(workers), upstreams: rows }
+  return {
+    ...first,
+    ...about,
+    ...askedConfig(asked.params, workers.source),
+    workers: await processes(workers),
+    upstreams: rows,
+  }
 }
 
 function rowsOf({ upstreams }: JsonObject): Map<unknown, JsonObject> {

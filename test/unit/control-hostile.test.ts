@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connectControl } from '../../src/control/client.ts'
+import { MAX_REQUEST } from '../../src/control/protocol.ts'
 import { directory, HELLO, next, opened, raw, skip } from './control-bench.ts'
 
 test(
@@ -17,7 +18,7 @@ test(
       '\u0000\u0001\u0002\n',
       '{"jsonrpc":"2.0","id":1,"method":"ps"}\n',
       '{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":99}}\n',
-      `${HELLO}${'x'.repeat(100_000)}`,
+      `${HELLO}${'x'.repeat(MAX_REQUEST + 2)}`,
     ]
 
     for (const text of wrong) {

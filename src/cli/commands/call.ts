@@ -1,16 +1,17 @@
 import { string as argument } from '@oclif/core/args'
 import { string } from '@oclif/core/flags'
-import { CONFIG_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { ASK_FLAGS, GatewayCommand } from '../gateway-command.ts'
 
 export default class Call extends GatewayCommand {
   static override summary = 'Call one tool, as a client would.'
   static override description = [
+    'Goes through the gateway that runs with the configuration, or one of its own where none runs.',
     'Arguments are a JSON object in --args, or KEY=VALUE after the name of the tool, or both.',
     'Exit codes: 0 the tool answered, 2 wrong usage or no such tool, 3 invalid configuration,',
     '4 its server did not start, 5 the tool or its server said no.',
   ].join(' ')
   static override usage =
-    'call TOOL [KEY=VALUE...] [--args <json>] [-c <file>] [--env <name>] [--set <key=value>...] [--json]'
+    'call TOOL [KEY=VALUE...] [--args <json>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--json]'
   static override examples = [
     'gateway call files__read_file path=README.md',
     `gateway call memory__search_nodes --args '{"query": "gateway"}'`,
@@ -30,7 +31,7 @@ export default class Call extends GatewayCommand {
       helpValue: '<json>',
       summary: 'Its arguments as a JSON object; - reads them from stdin.',
     }),
-    ...CONFIG_FLAGS,
+    ...ASK_FLAGS,
   }
 
   async run(): Promise<number> {

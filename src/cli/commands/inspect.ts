@@ -1,10 +1,11 @@
 import { boolean } from '@oclif/core/flags'
-import { CONFIG_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { ASK_FLAGS, GatewayCommand } from '../gateway-command.ts'
 
 export default class Inspect extends GatewayCommand {
   static override summary = 'Show the effective configuration, the graph and who owns which name.'
   static override description = [
-    'Starts the upstreams, but no listener, and waits until each is ready or has failed.',
+    'Asks the gateway that runs with the configuration. Where none runs it starts the upstreams,',
+    'but no listener, and waits until each is ready or has failed.',
     'Secrets are not shown.',
   ].join(' ')
   static override examples = [
@@ -19,7 +20,7 @@ export default class Inspect extends GatewayCommand {
       summary: 'Start nothing: configuration, plugins and hooks only.',
     }),
     origins: boolean({ summary: 'Say of each value where it comes from.' }),
-    ...CONFIG_FLAGS,
+    ...ASK_FLAGS,
   }
 
   async run(): Promise<void> {
