@@ -1,4 +1,5 @@
 import { AGENT_ERRORS } from './error-table-agents.ts'
+import { LOAD_ERRORS } from './error-table-load.ts'
 import { WORKER_ERRORS } from './error-table-workers.ts'
 import { RPC } from './protocol/rpc-error.ts'
 
@@ -144,6 +145,7 @@ export const ERRORS = {
   },
   ...AGENT_ERRORS,
   ...WORKER_ERRORS,
+  ...LOAD_ERRORS,
   GW_UPSTREAM_START: {
     text: 'upstream "{upstream}" did not start: {why}',
     hint: 'Run its command or open its URL by hand; its stderr is in the log.',
@@ -197,12 +199,6 @@ export const ERRORS = {
     text: 'upstream "{upstream}" is given a rest after {why}',
     hint: 'Call again after retryAfterMs; its breaker lets a probe through then. gateway inspect shows its state.',
     http: 503,
-    rpc: RPC.internal,
-  },
-  GW_TOO_LARGE: {
-    text: '{what} is larger than {limit} bytes',
-    hint: 'Raise the limit in the configuration if it is meant.',
-    http: 413,
     rpc: RPC.internal,
   },
   GW_AUDIT: {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type {
@@ -11,16 +10,12 @@ import type {
 } from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
 import type { Plugin } from '../plugin.ts'
-import { Callers } from './callers.ts'
-import { Conversations } from './http/conversations.ts'
 import type { HttpEdge } from './http/edge.ts'
+import { makeEdge } from './http/make-edge.ts'
 import { createServer } from './http/node-http.ts'
 import { serveRequest } from './http/serve-request.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './http/settings.ts'
-import { Standing } from './http/standing.ts'
-import { InFlight } from './in-flight.ts'
-import { LegacySessions } from './legacy-sessions.ts'
-import { SseStreams } from './sse-write.ts'
+import { WriteTimeout } from './http/write-timeout.ts'
 import { within } from '../util/within.ts'
 import type { Upgrade } from './ws/accept.ts'
 
@@ -60,47 +55,17 @@ class HttpListener implements Listener {
   /** Responses to what arrived at other processes. */
   readonly #handed = new Set<ServerResponse>()
   readonly #authenticates: boolean
+  readonly #writeTimeout: WriteTimeout
   #noneHanded: () => void = () => undefined
   #url: string | undefined
   #stopped: Promise<void> | undefined
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
-    const { name, gate, log, clock, authenticates, neighbours } = context
+    const { name, log, clock, authenticates, neighbours } = context
     const settings = httpSettings(name, spec, config, authenticates)
     this.#authenticates = authenticates
-    const callers = new Callers(settings.maxSessionsEach)
-    const pipes = new Conversations(clock, settings.idleMs)
-    const settingsNow = (): HttpSettings => this.#edge.settings
-    const sessions = new LegacySessions({
-      ...context,
-      callers,
-      get idleMs() {
-        return settingsNow().idleMs
-      },
-      // All clients share one bound, however they came.
-      get max() {
-        return settingsNow().maxSessions - pipes.size
-      },
-    })
-    this.#edge = {
-      name,
-      gate,
-      log,
-      clock,
-      settings,
-      endpoint: '',
-      standing: new Standing(gate, clock),
-      sessions,
-      callers,
-      streams: new SseStreams(clock),
-      posts: new InFlight(),
-      pipes,
-      eventStreams: new Map(),
-      own: randomUUID(),
-      conversations: 0,
-      lastPost: 0,
-      isStopping: false,
-    }
+    this.#edge = makeEdge(context, settings)
+    this.#writeTimeout = new WriteTimeout(clock, log, () => this.#edge.settings.unreadMs)
     const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#edge)
     this.#server = this.#createServer(upgrade, neighbours)
   }
@@ -139,6 +104,7 @@ class HttpListener implements Listener {
     server.maxHeadersCount = MAX_HEADERS
     server.on('connection', (socket: Socket) => {
       this.#connections.set(socket, undefined)
+      this.#writeTimeout.follow(socket)
       socket.on('close', () => this.#connections.delete(socket))
     })
     return server
@@ -200,6 +166,8 @@ class HttpListener implements Listener {
     if (madeOnce(next) !== madeOnce(edge.settings)) return false
     edge.settings = next
     edge.callers.max = next.maxSessionsEach
+    edge.bodies.limits = next.held
+    edge.unread.limits = next.held
     edge.pipes.idleMs = next.idleMs
     this.#server.maxConnections = next.maxConnections
     this.#setUrl()
@@ -238,6 +206,7 @@ class HttpListener implements Listener {
     await conversations
     edge.sessions.endAll('shutdown')
     edge.streams.stop()
+    this.#writeTimeout.stop()
     edge.standing.stop()
   }
 

@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import type { Clock } from '../core/ports.ts'
+import type { Clock, Principal } from '../core/ports.ts'
 import { onOneLine } from './frames.ts'
+import { SMALL } from './held-bytes.ts'
+import type { UnreadBytes } from './http/unread-bytes.ts'
 
-/** A reader with more than this unsent is cut when the next event comes. */
+/** A reader with more than this unsent misses what may be missed. */
 const MAX_UNSENT = 1024 * 1024
 const KEEP_ALIVE_MS = 15_000
 /** How long a client should wait before it comes back to a stream that broke. */
@@ -19,18 +21,20 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
 /** The open streams of a listener, told now and then that we are still here. */
 export class SseStreams {
   readonly #clock: Clock
+  readonly #unread: UnreadBytes
   readonly #open = new Set<SseStream>()
   #takeBack: (() => void) | undefined
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, unread: UnreadBytes) {
     this.#clock = clock
+    this.#unread = unread
   }
 
   /** Starts an event stream on a response that has sent nothing yet. */
-  open(response: ServerResponse, headers?: Readonly<Record<string, string>>): SseStream {
+  open(response: ServerResponse, caller: Principal, headers?: Readonly<Record<string, string>>): SseStream {
     response.writeHead(200, headers === undefined ? SSE_HEADERS : { ...SSE_HEADERS, ...headers })
     response.flushHeaders()
-    const stream = new SseStream(response)
+    const stream = new SseStream(response, caller, this.#unread)
     this.#open.add(stream)
     response.on('close', () => this.#open.delete(stream))
     this.#takeBack ??= this.#clock.after(KEEP_ALIVE_MS, () => this.#tick())
@@ -53,6 +57,8 @@ export interface EventStream {
   /** Whether its reader may leave and come back. */
   readonly isKept: boolean
   readonly isOpen: boolean
+  /** Sends one message that may be missed; false when it will be. */
+  tell(message: string): boolean
   /** Sends one message; false when nobody will ever read it. */
   send(message: Buffer | string): boolean
   /** Ends the stream, with a last message where there is one. */
@@ -63,40 +69,47 @@ export interface EventStream {
 export class SseStream implements EventStream {
   readonly isKept = false
   readonly #response: ServerResponse
+  readonly #caller: Principal
+  readonly #unread: UnreadBytes
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, caller: Principal, unread: UnreadBytes) {
     this.#response = response
+    this.#caller = caller
+    this.#unread = unread
   }
 
   get isOpen(): boolean {
     return !this.#response.destroyed && !this.#response.writableEnded
   }
 
+  tell(message: string, id?: string): boolean {
+    const waiting = this.#response.writableLength
+    if (waiting > MAX_UNSENT || (waiting > SMALL && this.#unread.isTight)) return false
+    return this.send(message, id)
+  }
+
   send(message: Buffer | string, id?: string): boolean {
-    if (!this.#canWrite()) return false
-    this.#response.write(frame(message, id))
-    return true
+    return this.#write(frame(message, id))
   }
 
   /** Sends an id without a message (2025-11-25, resumability). */
   prime(id: string): void {
-    if (this.#canWrite()) this.#response.write(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`)
+    this.#write(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`)
   }
 
   /** Sends again what was said before, at once, so that a reader who keeps up is not taken for one who does not. */
   replay(events: readonly { readonly id: string; readonly message: Buffer | string }[]): void {
-    if (events.length === 0 || !this.#canWrite()) return
-    this.#response.write(Buffer.concat(events.map(({ message, id }) => Buffer.from(frame(message, id)))))
+    if (events.length === 0) return
+    this.#write(Buffer.concat(events.map(({ message, id }) => Buffer.from(frame(message, id)))))
   }
 
   keepAlive(): void {
-    if (this.#canWrite()) this.#response.write(':\n\n')
+    if (this.isOpen && this.#response.writableLength <= MAX_UNSENT) this.#response.write(':\n\n')
   }
 
   end(message?: Buffer | string, id?: string): void {
-    if (!this.#canWrite()) return
-    if (message === undefined) this.#response.end()
-    else this.#response.end(frame(message, id))
+    const last = message === undefined ? '' : frame(message, id)
+    if (this.#hasRoom(last)) this.#response.end(last)
   }
 
   /** Ends the stream without waiting for a reader who has not taken everything. */
@@ -105,11 +118,16 @@ export class SseStream implements EventStream {
     else this.end()
   }
 
-  #canWrite(): boolean {
+  #write(framed: Buffer | string): boolean {
+    if (!this.#hasRoom(framed)) return false
+    this.#response.write(framed)
+    return true
+  }
+
+  /** False when nobody will read it; a reader for whom there is no room any more is cut. */
+  #hasRoom(framed: Buffer | string): boolean {
     if (!this.isOpen) return false
-    if (this.#response.writableLength <= MAX_UNSENT) return true
-    this.#response.destroy()
-    return false
+    return this.#unread.admits(this.#response, this.#caller, this.#response.writableLength + framed.length)
   }
 }
 

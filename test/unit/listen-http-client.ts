@@ -15,7 +15,20 @@ export const SPEC = {
   allowedHosts: [] as string[],
   allowedOrigins: [] as string[],
   exposeWithoutAuth: false,
-  limits: { body: '4MiB', sessions: 100, idle: '30m', connections: 64 },
+  limits: {
+    body: '4MiB',
+    sessions: 100,
+    idle: '30m',
+    connections: 64,
+    unread: '30s',
+    held: '128MiB',
+    heldPerClient: '64MiB',
+  },
+}
+
+/** A listener's spec as it is once it was completed. */
+export function fullSpec(spec: { readonly limits?: object }): typeof SPEC {
+  return { ...SPEC, ...spec, limits: { ...SPEC.limits, ...spec.limits } }
 }
 
 export interface Served {
@@ -31,7 +44,7 @@ export async function serve(
   config: object = {},
 ): Promise<Served> {
   const gate = new FakeGate()
-  const listener = makeListener(listenHttp, { ...SPEC, ...spec }, gate, clock, config)
+  const listener = makeListener(listenHttp, fullSpec(spec), gate, clock, config)
   await listener.start()
   t.after(async () => {
     const stopped = listener.stop(0)

@@ -147,8 +147,9 @@ test('one caller cannot take the sessions of all', () => {
   sessions.endAll('over')
 })
 
-test('a reader that does not read is cut', async t => {
-  const { gate, url } = await serve(t)
+test('a reader that does not read misses news, and is cut when it has taken nothing for limits.unread', async t => {
+  const clock = new FakeClock()
+  const { gate, url } = await serve(t, {}, clock)
   const session = await initialize(url)
   const { response, ended } = await openStream(url, { method: 'GET', headers: { 'mcp-session-id': session } })
   response.pause()
@@ -159,10 +160,13 @@ test('a reader that does not read is cut', async t => {
     told = gate.opened[0]?.notify(notification) ?? false
     await new Promise(resolve => setImmediate(resolve))
   }
+  assert.equal(told, false)
+  assert.equal(response.destroyed, false)
+  clock.advance(40_000)
+  await new Promise(resolve => setImmediate(resolve))
   response.resume()
   await ended
 
-  assert.equal(told, false)
   assert.equal(gate.opened[0]?.notify(notification), false)
 })
 

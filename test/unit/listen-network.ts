@@ -4,7 +4,7 @@ import { WebSocket, type ClientOptions } from 'ws'
 import { listenHttp } from '../../src/transport/listen-http.ts'
 import type { Clock, Listener, ListenerContext } from '../../src/core/ports.ts'
 import { FakeGate, log, realClock } from './listen-fake-gate.ts'
-import { Lines, parse, SPEC, type Message } from './listen-http-client.ts'
+import { fullSpec, Lines, parse, type Message } from './listen-http-client.ts'
 
 export interface Served {
   readonly gate: FakeGate
@@ -18,7 +18,7 @@ const ON = { sse: { path: '/sse', messages: '/messages' }, ws: { path: '/ws' } }
 /** An HTTP listener that serves HTTP+SSE and WebSocket too. */
 export async function serveAll(t: TestContext, spec: object = {}, clock: Clock = realClock): Promise<Served> {
   const gate = new FakeGate()
-  const full = { ...SPEC, ...ON, ...spec }
+  const full = { ...ON, ...fullSpec(spec) }
   let make: ((spec: object, context: ListenerContext) => Listener) | undefined
   await listenHttp.setup({
     config: { listeners: { main: full }, upstreams: {} },

@@ -69,7 +69,7 @@ test('a reader is given up at once when far too much waits for it', () => {
     onStuck: () => stuck++,
   })
 
-  assert.equal(backlog.hasRoom(), false)
+  assert.equal(backlog.hasRoom(1), false)
   assert.equal(stuck, 1)
 })
 

@@ -54,11 +54,20 @@ class BatchSink implements Sink {
     return this.#reply.canStream
   }
 
+  tell(message: string): void {
+    if (this.#stream()) this.#reply.tell(message)
+  }
+
   event(message: string): boolean {
+    return this.#stream() && this.#reply.event(message)
+  }
+
+  /** From now on each answer is an event of its own. */
+  #stream(): boolean {
     if (!this.canStream) return false
     this.#isStreaming = true
     for (const answer of this.#answers.take()) this.#reply.event(answer)
-    return this.#reply.event(message)
+    return true
   }
 
   prime(): void {

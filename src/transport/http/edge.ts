@@ -1,5 +1,7 @@
-import type { Clock, Gate, Log, Session, SessionInit } from '../../core/ports.ts'
+import type { IncomingMessage } from 'node:http'
+import type { Clock, Gate, Log, Principal, Session, SessionInit } from '../../core/ports.ts'
 import type { Callers } from '../callers.ts'
+import { clientKey, Hold, type HeldBytes } from '../held-bytes.ts'
 import type { InFlight } from '../in-flight.ts'
 import type { Conversations } from './conversations.ts'
 import type { SseChannel } from './sse-channel.ts'
@@ -8,6 +10,7 @@ import type { SseStreams } from '../sse-write.ts'
 import type { Post } from './post.ts'
 import type { HttpSettings } from './settings.ts'
 import type { Standing } from './standing.ts'
+import type { UnreadBytes } from './unread-bytes.ts'
 
 /** What all requests of one HTTP listener share. */
 export interface HttpEdge {
@@ -23,6 +26,10 @@ export interface HttpEdge {
   /** How much each caller has of them, and of the conversations. */
   readonly callers: Callers
   readonly streams: SseStreams
+  /** Request bodies, until they are answered. */
+  readonly bodies: HeldBytes
+  /** Answers and events that their readers have not taken. */
+  readonly unread: UnreadBytes
   /** Requests on the road, by a number of our own. */
   readonly posts: InFlight<Post>
   /** What stays open after its request was let in. */
@@ -38,6 +45,16 @@ export interface HttpEdge {
   /** The number of the last request. */
   lastPost: number
   isStopping: boolean
+}
+
+/** What the client of one connection leaves unread, and for how long it may. */
+export function unreadOf(
+  { unread, settings }: HttpEdge,
+  caller: Principal,
+  { socket }: IncomingMessage,
+): { readonly hold: Hold; readonly patienceMs: number } {
+  const hold = new Hold(unread, clientKey(caller, socket.remoteAddress), () => socket.destroy())
+  return { hold, patienceMs: settings.unreadMs }
 }
 
 const NOBODY_LISTENS = (): boolean => false

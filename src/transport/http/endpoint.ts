@@ -13,13 +13,13 @@ import { looksModern } from '../../protocol/versions.ts'
 import { envelopeProblem } from '../../protocol/era/modern.ts'
 import { claimsModern } from '../client-envelope.ts'
 import type { SseStream } from '../sse-write.ts'
-import { acceptsOf, guardAccept, guardBody, refusal, tooLarge, type Refusal } from '../guard-http.ts'
+import { acceptsOf, guardAccept, guardBody, refusal, type Refusal } from '../guard-http.ts'
 import { answerBatch } from './answer-batch.ts'
 import { answerLegacy, findSession, initialize, isTaken, TAKEN, takeNotification } from './answer-legacy.ts'
 import { answerModern } from './answer-modern.ts'
 import type { HttpEdge } from './edge.ts'
 import type { LegacySession } from './legacy-session.ts'
-import { readBody, swallow } from './read-body.ts'
+import { readBody, refusalOf, swallow } from './read-body.ts'
 import { Reply, sendNothing, sendRefusal } from './reply.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
@@ -40,10 +40,10 @@ export async function post({ edge, request, response, headers }: Arrival): Promi
     swallow(request, maxBody)
     return sendRefusal(response, refused)
   }
-  const body = await readBody(request, maxBody)
-  if (body === null) return
-  if (body === undefined) return sendRefusal(response, tooLarge(maxBody))
-  const reply = new Reply(response, accepts, edge.streams)
+  const body = await readBody({ edge, request, response, headers })
+  if (body === 'gone') return
+  if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
+  const reply = new Reply(response, accepts, edge, headers.caller)
   if (isBatch(body)) return answerBatch(edge, body, headers, reply)
   await answer(edge, parseMessage(body), headers, reply)
 }
@@ -131,12 +131,13 @@ export function get({ edge, request, response, headers }: Arrival): void {
     'close',
     edge.standing.note(headers, () => response.destroy()),
   )
-  if (lastEventId) return resume(edge, owner, lastEventId, response)
-  owner.listen(open(edge, owner, response))
+  if (lastEventId) return resume(edge, owner, lastEventId, { response, headers })
+  owner.listen(open(edge, owner, { response, headers }))
 }
 
 /** Goes on with the one stream that the event was of. */
-function resume(edge: HttpEdge, owner: LegacySession, eventId: string, response: ServerResponse): void {
+function resume(edge: HttpEdge, owner: LegacySession, eventId: string, reader: EventReader): void {
+  const { response } = reader
   const place = owner.events.find(eventId)
   if (place === undefined) {
     const why = 'Bad request: Last-Event-ID is not of this session, or what followed it is no longer kept'
@@ -145,12 +146,14 @@ function resume(edge: HttpEdge, owner: LegacySession, eventId: string, response:
   // "No content" is how readers of events are told not to come back (HTML, server-sent events).
   const isRead = place.stream.isOver && owner.events.since(place).length === 0
   if (isRead) return sendNothing(response, 204, { [HEADER.session]: owner.id })
-  place.stream.resume(open(edge, owner, response), place.after)
+  place.stream.resume(open(edge, owner, reader), place.after)
 }
 
-function open(edge: HttpEdge, owner: LegacySession, response: ServerResponse): SseStream {
+type EventReader = Pick<Arrival, 'response' | 'headers'>
+
+function open(edge: HttpEdge, owner: LegacySession, { response, headers }: EventReader): SseStream {
   response.on('close', () => owner.touch(edge.clock.now()))
-  return edge.streams.open(response, { [HEADER.session]: owner.id })
+  return edge.streams.open(response, headers.caller, { [HEADER.session]: owner.id })
 }
 
 /** DELETE: the client ends its session. */

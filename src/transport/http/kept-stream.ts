@@ -32,6 +32,13 @@ export class KeptStream implements EventStream {
     this.#live.prime(this.#store.mark(this))
   }
 
+  /** What its reader misses now, it may still come back for. */
+  tell(message: string): boolean {
+    if (this.#isOver) return false
+    const event = this.#store.keep(this, message)
+    return this.#live.tell(message, event.id) || this.#store.has(event)
+  }
+
   send(message: Buffer | string): boolean {
     if (this.#isOver) return false
     const event = this.#store.keep(this, message)

@@ -123,7 +123,7 @@ export class LegacySession implements Keeper {
 
   notify(notification: Notification): boolean {
     const told = this.session && encodeTold(notification, this.session.client)
-    return told !== undefined && this.#stream?.send(told) === true
+    return told !== undefined && this.#stream?.tell(told) === true
   }
 
   /** Ends what goes from us to the client: the gateway stops, and no reply would be taken any more. */

@@ -12,7 +12,8 @@ export function servePath(arrival: Arrival, path: string): Promise<void> | undef
   return answer?.then(reply => send(arrival, reply))
 }
 
-function requestOf({ edge, request, response, headers }: Arrival, path: string): HttpRequest {
+function requestOf(arrival: Arrival, path: string): HttpRequest {
+  const { edge, request, response, headers } = arrival
   return {
     ...credentialsOf(edge, request),
     path,
@@ -23,10 +24,11 @@ function requestOf({ edge, request, response, headers }: Arrival, path: string):
     profile: headers.profile,
     passed: headers.passed,
     async body() {
-      const body = await readBody(request, edge.settings.maxBody)
-      if (body === undefined)
+      const body = await readBody(arrival)
+      if (body === 'too large')
         throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: edge.settings.maxBody })
-      if (body === null) throw gatewayError('GW_CANCELLED')
+      if (body === 'no room') throw gatewayError('GW_OVERLOADED')
+      if (body === 'gone') throw gatewayError('GW_CANCELLED')
       return body
     },
     onGone: listener =>
@@ -36,7 +38,10 @@ function requestOf({ edge, request, response, headers }: Arrival, path: string):
   }
 }
 
-async function send({ edge, request, response }: Arrival, reply: HttpReply | undefined): Promise<void> {
+async function send(
+  { edge, request, response, headers: { caller } }: Arrival,
+  reply: HttpReply | undefined,
+): Promise<void> {
   request.resume()
   if (response.destroyed) return
   if (reply === undefined) {
@@ -44,7 +49,9 @@ async function send({ edge, request, response }: Arrival, reply: HttpReply | und
     return sendJson(response, 405, JSON.stringify(text))
   }
   const { status, headers, body = '' } = reply
+  const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
+  if (isWhole && !edge.unread.admits(response, caller, body.length)) return
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
-  if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
-  else await sendPieces(response, body, edge.clock)
+  if (isWhole) response.end(body)
+  else await sendPieces(response, body, { clock: edge.clock, patienceMs: edge.settings.unreadMs })
 }

@@ -58,7 +58,7 @@ export class Post implements Inbound {
   emit({ method, params }: Notification): void {
     const stamped = this.isListen ? stampSubscription(params, this.id) : params
     const told = encodeTold({ method, params: stamped }, this.#reader)
-    if (told !== undefined) this.#sink.event(told)
+    if (told !== undefined) this.#sink.tell(told)
   }
 
   get isListen(): boolean {

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import type { RpcError } from '../../core/ports.ts'
+import type { Principal, RpcError } from '../../core/ports.ts'
 import { encodeError, inOnePiece, type RpcId, type Written } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/names.ts'
 import type { Accepts, Refusal } from '../guard-http.ts'
-import type { EventStream, SseStream, SseStreams } from '../sse-write.ts'
+import type { EventStream, SseStream } from '../sse-write.ts'
+import type { HttpEdge } from './edge.ts'
 
 /** Bodies above this are not worth a copy. */
 const MAX_TEXT = 32 * 1024
@@ -12,6 +13,8 @@ const MAX_TEXT = 32 * 1024
 export interface Sink {
   /** Whether messages can go ahead of the answer. */
   readonly canStream: boolean
+  /** Sends a message ahead of the answer that may be missed. */
+  tell(message: string): void
   /** Sends a message ahead of the answer; false when the client will never read it. */
   event(message: string): boolean
   /** Gives a client that waits an id to come back with, where it can use one. */
@@ -37,14 +40,16 @@ export class Reply implements Sink {
   keeper: Keeper | undefined
   readonly accepts: Accepts
   readonly #response: ServerResponse
-  readonly #streams: SseStreams
+  readonly #edge: HttpEdge
+  readonly #caller: Principal
   #stream: EventStream | undefined
   #onLost: (() => void)[] | undefined
 
-  constructor(response: ServerResponse, accepts: Accepts, streams: SseStreams) {
+  constructor(response: ServerResponse, accepts: Accepts, edge: HttpEdge, caller: Principal) {
     this.#response = response
     this.accepts = accepts
-    this.#streams = streams
+    this.#edge = edge
+    this.#caller = caller
   }
 
   get isOpen(): boolean {
@@ -79,6 +84,10 @@ export class Reply implements Sink {
     if (this.keeper?.isPrimed === true && this.canStream) this.#open()
   }
 
+  tell(message: string): void {
+    if (this.canStream) this.#open().tell(message)
+  }
+
   event(message: Buffer | string): boolean {
     return this.canStream && this.#open().send(message)
   }
@@ -87,7 +96,8 @@ export class Reply implements Sink {
     if (this.#stream !== undefined) return this.#stream.end(inOnePiece(message))
     if (!this.isOpen) return
     if (status === 200 && !this.accepts.json) this.#open().end(inOnePiece(message))
-    else sendJson(this.#response, status, message, this.#headers(headers))
+    else if (this.#edge.unread.admits(this.#response, this.#caller, lengthOf(message)))
+      sendJson(this.#response, status, message, this.#headers(headers))
   }
 
   /** Ends without a message: everything has been said. */
@@ -110,7 +120,7 @@ export class Reply implements Sink {
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      const stream = this.#streams.open(this.#response, this.#headers())
+      const stream = this.#edge.streams.open(this.#response, this.#caller, this.#headers())
       this.#stream = this.keeper?.keep(stream) ?? stream
     }
     return this.#stream

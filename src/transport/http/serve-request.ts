@@ -3,6 +3,8 @@ import type { Principal } from '../../core/ports.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { thrownAnswer } from '../client-answer.ts'
 import { guardRequest, refusal, type Refusal } from '../guard-http.ts'
+import { clientKey } from '../held-bytes.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
 import type { HttpEdge } from './edge.ts'
 import { identify, pathOf, isPromise } from './identify.ts'
 import { servePath } from './plugin-path.ts'
@@ -76,7 +78,25 @@ function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | v
     return sendRefusal(arrival.response, caller)
   }
   arrival.headers.caller = caller
+  if (isBehind(arrival, caller)) {
+    swallow(arrival.request, arrival.edge.settings.maxBody)
+    return sendRefusal(arrival.response, BEHIND)
+  }
   return route(arrival)
+}
+
+/** Whoever leaves much unread is not given more to read. */
+function isBehind({ edge: { unread }, request }: Arrival, caller: Principal): boolean {
+  return unread.bytes > 0 && unread.isBehind(clientKey(caller, request.socket.remoteAddress))
+}
+
+const BEHIND: Refusal = {
+  ...refusal(
+    429,
+    'Too much that was written for you is not read yet; read it, or try again later',
+    RPC.internal,
+  ),
+  headers: { 'retry-after': '1' },
 }
 
 // A reader that went away is seen by the `close` that follows.

@@ -1,6 +1,7 @@
 import type { Config, ListenerConfig } from '../../core/ports.ts'
 import { gatewayError } from '../../errors.ts'
 import { headerNames, type HeaderNames } from './header-names.ts'
+import type { HeldLimits } from '../held-bytes.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 
 /** A listener's part of the configuration, ready for use. */
@@ -16,6 +17,9 @@ export interface HttpSettings {
   readonly maxSessionsEach: number
   readonly maxConnections: number
   readonly idleMs: number
+  /** How long a client may take nothing of what is written for it. */
+  readonly unreadMs: number
+  readonly held: HeldLimits
   /** Where HTTP+SSE is served; undefined when it is off. */
   readonly sse: { readonly path: string; readonly messages: string } | undefined
   /** Where WebSocket is served; undefined when it is off. */
@@ -57,6 +61,8 @@ export function httpSettings(
     maxSessionsEach: spec.limits.sessionsPerPrincipal,
     maxConnections: spec.limits.connections,
     idleMs: parseDuration(spec.limits.idle),
+    unreadMs: parseDuration(spec.limits.unread),
+    held: { total: parseSize(spec.limits.held), each: parseSize(spec.limits.heldPerClient) },
     sse: spec.sse === false ? undefined : spec.sse,
     ws: spec.ws === false ? undefined : spec.ws,
     names: headerNames(spec, config),

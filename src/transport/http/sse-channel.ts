@@ -4,6 +4,7 @@ import type { Clock, Principal } from '../../core/ports.ts'
 import { inOnePiece, type Written } from '../../protocol/jsonrpc.ts'
 import { Backlog } from '../backlog.ts'
 import { frame, SSE_HEADERS } from '../sse-write.ts'
+import { unreadOf, type HttpEdge } from './edge.ts'
 import type { Ears } from '../stdio/channel.ts'
 import type { NetworkChannel } from './conversations.ts'
 
@@ -24,13 +25,15 @@ export class SseChannel implements NetworkChannel {
   #onEmpty: (() => void) | undefined
   #takeBackKeepAlive: (() => void) | undefined
 
-  constructor(response: ServerResponse, clock: Clock, principal: Principal, idPrefix: string) {
-    this.id = `${idPrefix}${randomBytes(24).toString('base64url')}`
+  constructor(edge: HttpEdge, response: ServerResponse, principal: Principal) {
+    const { clock } = edge
+    this.id = `${edge.sessions.idPrefix}${randomBytes(24).toString('base64url')}`
     this.principal = principal
     this.#response = response
     this.#clock = clock
     this.#backlog = new Backlog({
       clock,
+      ...unreadOf(edge, principal, response.req),
       unsent: () => response.writableLength,
       onFlow: () => this.#ears?.flow(),
       onStuck: () => response.destroy(),
@@ -49,7 +52,7 @@ export class SseChannel implements NetworkChannel {
   open(ears: Ears): void {
     this.#ears = ears
     this.#response.on('close', () => {
-      this.#backlog.stop()
+      this.#backlog.end()
       this.#takeBackKeepAlive?.()
       this.resume()
       this.#onEmpty?.()
@@ -82,14 +85,16 @@ export class SseChannel implements NetworkChannel {
   }
 
   tell(message: string): boolean {
-    if (this.isBlocked || !this.isOpen) return false
+    if (!this.#backlog.mayTell || !this.isOpen) return false
     this.write(message)
     return true
   }
 
   write(message: Written): void {
-    if (!this.isOpen || !this.#backlog.hasRoom()) return
-    this.#response.write(frame(inOnePiece(message)), this.#written)
+    if (!this.isOpen) return
+    const framed = frame(inOnePiece(message))
+    if (!this.#backlog.hasRoom(framed.length)) return
+    this.#response.write(framed, this.#written)
     this.#backlog.grew()
   }
 

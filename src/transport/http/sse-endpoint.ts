@@ -1,11 +1,11 @@
 import type { Principal } from '../../core/ports.ts'
 import { principalKey } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { acceptsOf, guardBody, refusal, tooLarge } from '../guard-http.ts'
+import { acceptsOf, guardBody, refusal } from '../guard-http.ts'
 import { conversationProblem } from './conversations.ts'
 import type { HttpEdge } from './edge.ts'
 import type { Arrival } from './endpoint.ts'
-import { readBody, swallow } from './read-body.ts'
+import { readBody, refusalOf, swallow } from './read-body.ts'
 import { sendNothing, sendRefusal } from './reply.ts'
 import { SseChannel } from './sse-channel.ts'
 
@@ -23,7 +23,7 @@ export function openEventStream({ edge, request, response, headers }: Arrival): 
     ? conversationProblem(edge, headers.caller)
     : refusal(406, 'Not acceptable: GET answers with text/event-stream')
   if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? GONE)
-  const channel = new SseChannel(response, edge.clock, headers.caller, edge.sessions.idPrefix)
+  const channel = new SseChannel(edge, response, headers.caller)
   edge.eventStreams.set(channel.id, channel)
   const forget = edge.standing.note(headers, () => response.destroy())
   response.on('close', () => {
@@ -48,9 +48,9 @@ export async function takeMessage({ edge, request, response, headers }: Arrival)
     swallow(request, maxBody)
     return sendRefusal(response, refused ?? GONE)
   }
-  const body = await readBody(request, maxBody)
-  if (body === null) return
-  if (body === undefined) return sendRefusal(response, tooLarge(maxBody))
+  const body = await readBody({ edge, request, response, headers })
+  if (body === 'gone') return
+  if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
   if (!(await channel.take(body, headers.passed))) return sendRefusal(response, GONE)
   if (!response.destroyed) sendNothing(response, 202)
 }

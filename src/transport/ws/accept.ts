@@ -4,7 +4,7 @@ import { WebSocketServer, type WebSocket } from 'ws'
 import { ANONYMOUS } from '../../plugin.ts'
 import { guardRequest, refusal, type Refusal } from '../guard-http.ts'
 import { conversationProblem } from '../http/conversations.ts'
-import type { HttpEdge } from '../http/edge.ts'
+import { unreadOf, type HttpEdge } from '../http/edge.ts'
 import { identify } from '../http/identify.ts'
 import { responseTo } from '../http/node-http.ts'
 import { sendRefusal } from '../http/reply.ts'
@@ -36,7 +36,9 @@ export function upgradeTo(edge: HttpEdge): Upgrade {
       const late = conversationProblem(edge, caller)
       if (late !== undefined) return refuse(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
-        const channel = new WebSocketChannel(webSocket, { clock: edge.clock, headers: headers.passed })
+        const { clock } = edge
+        const unread = unreadOf(edge, caller, request)
+        const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, unread })
         channel.connected(socket)
         headers.caller = caller
         const forget = edge.standing.note(headers, () => void channel.close())

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Clock } from '../../core/ports.ts'
 import { inOnePiece, type Written } from '../../protocol/jsonrpc.ts'
-import { Backlog } from '../backlog.ts'
+import { Backlog, type BacklogOptions } from '../backlog.ts'
 import type { Channel, Ears } from '../stdio/channel.ts'
 import { visible } from '../visible.ts'
 import { within } from '../../util/within.ts'
@@ -22,6 +22,8 @@ export interface WebSocketChannelOptions {
   readonly clock: Clock
   /** Headers of the request that opened it. */
   readonly headers?: Readonly<Record<string, string>>
+  /** What its client leaves unread, and for how long it may. */
+  readonly unread?: Pick<BacklogOptions, 'hold' | 'patienceMs'>
 }
 
 /** A WebSocket, one message per text frame; either side of it. */
@@ -44,6 +46,7 @@ export class WebSocketChannel implements Channel {
     this.#options = options
     this.#backlog = new Backlog({
       clock: options.clock,
+      ...options.unread,
       unsent: () => socket.bufferedAmount,
       onFlow: () => this.#ears?.flow(),
       onStuck: () => this.#cut('it does not read what it is sent'),
@@ -74,7 +77,7 @@ export class WebSocketChannel implements Channel {
     })
     for (const event of ['ping', 'pong'] as const) socket.on(event, () => (this.#hasLife = true))
     socket.once('close', (code: number, reason: Buffer) => {
-      this.#backlog.stop()
+      this.#backlog.end()
       this.#takeBackPing?.()
       this.#onEmpty?.()
       ears.gone(this.#whyClosed(code, reason))
@@ -97,15 +100,17 @@ export class WebSocketChannel implements Channel {
   }
 
   tell(message: string): boolean {
-    if (this.isBlocked || this.#socket.readyState !== this.#socket.OPEN) return false
+    if (!this.#backlog.mayTell || this.#socket.readyState !== this.#socket.OPEN) return false
     this.write(message)
     return true
   }
 
   write(message: Written): void {
-    if (this.#socket.readyState !== this.#socket.OPEN || !this.#backlog.hasRoom()) return
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    const piece = inOnePiece(message)
+    if (!this.#backlog.hasRoom(piece.length)) return
     this.#cork()
-    this.#socket.send(inOnePiece(message), AS_TEXT, this.#written)
+    this.#socket.send(piece, AS_TEXT, this.#written)
     this.#backlog.grew()
   }
 

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import type { HttpReply } from '../../../src/core/ports.ts'
+import { until } from '../fixtures/upstream-bench.ts'
+import { HeldBytes, Hold } from '../../../src/transport/held-bytes.ts'
+import { FakeClock, result, type FakeGate } from '../listen-fake-gate.ts'
+import { initialize, legacy, modern, openStream, send, serve } from '../listen-http-client.ts'
+import { serveAll, talk } from '../listen-network.ts'
+
+const MIB = 1024 * 1024
+/** More than the system takes for a reader that does not read. */
+const LARGE = { text: 'x'.repeat(12 * MIB) }
+
+/** A connection that sends and never reads. */
+async function deaf(t: TestContext, url: URL, text: string): Promise<Socket> {
+  const socket = connect(Number(url.port), url.hostname)
+  socket.on('error', () => undefined)
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  socket.pause()
+  socket.write(text)
+  return socket
+}
+
+function post({ headers, body }: ReturnType<typeof modern>, path = '/mcp'): string {
+  const lines = Object.entries({ host: '127.0.0.1', ...headers, 'content-length': Buffer.byteLength(body) })
+  return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
+}
+
+/** Whether the other end has closed the connection: what it sent is read for that. */
+async function isCut(socket: Socket): Promise<boolean> {
+  const closed = new Promise<boolean>(resolve => socket.on('close', () => resolve(true)))
+  socket.resume()
+  return Promise.race([closed, new Promise<boolean>(resolve => setTimeout(resolve, 2000, false).unref())])
+}
+
+/** Answers one request in JSON that nobody reads. */
+const large = { answering: (): ReturnType<typeof result> => result(LARGE) }
+
+for (const [what, text] of [
+  ['a JSON answer', post(modern('tools/list'))],
+  [
+    'an answer on an event stream',
+    post({
+      ...modern('tools/list'),
+      headers: { ...modern('tools/list').headers, accept: 'text/event-stream' },
+    }),
+  ],
+  ['what a plugin serves', 'GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'],
+] as const)
+  test(`a client that does not read ${what} is cut after limits.unread`, async t => {
+    const clock = new FakeClock()
+    const { gate, url } = await serve(t, { limits: { unread: '10s' } }, clock)
+    Object.assign(gate, large, {
+      serve: (): Promise<HttpReply> => Promise.resolve({ status: 200, body: LARGE.text }),
+    })
+    const socket = await deaf(t, url, text)
+    const closed = once(socket, 'close')
+    await until(() => socket.bytesWritten > 0 && gateWasAsked(gate, what), 'it was answered')
+    await new Promise(resolve => setTimeout(resolve, 300))
+
+    clock.advance(15_000)
+    await new Promise(resolve => setTimeout(resolve, 20))
+    socket.resume()
+
+    await closed
+    assert.ok(socket.bytesRead < LARGE.text.length, 'it did not get the whole of it')
+  })
+
+function gateWasAsked(gate: FakeGate, what: string): boolean {
+  return gate.seen.length > 0 || what.startsWith('what')
+}
+
+test('a client that reads slowly, and does read, gets the whole answer', async t => {
+  const clock = new FakeClock()
+  const { gate, url } = await serve(t, { limits: { unread: '10s' } }, clock)
+  Object.assign(gate, large)
+  const socket = await deaf(t, url, post(modern('tools/list')))
+  let length = 0
+  socket.on('data', (chunk: Buffer) => (length += chunk.length))
+
+  while (length < LARGE.text.length) {
+    socket.resume()
+    await once(socket, 'data')
+    socket.pause()
+    clock.advance(100)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+
+  assert.ok(length > LARGE.text.length)
+})
+
+test('what one client leaves unread has a bound: its older answers make way', async t => {
+  const { gate, url } = await serve(t, { limits: { heldPerClient: '32MiB' } })
+  Object.assign(gate, large)
+  const sockets: Socket[] = []
+  for (let i = 0; i < 4; i++) sockets.push(await deaf(t, url, post(modern('tools/list'))))
+  await until(() => gate.seen.length > 1, 'it was asked')
+  await new Promise(resolve => setTimeout(resolve, 500))
+
+  const refused = await send(url, modern('tools/list'))
+
+  assert.equal(refused.status, 429)
+  assert.equal(refused.headers['retry-after'], '1')
+  assert.ok(gate.seen.length <= 4)
+})
+
+test('the client that holds the most makes way for others', async t => {
+  const { gate, url } = await serve(t, { limits: { held: '40MiB', heldPerClient: '64MiB' } })
+  Object.assign(gate, large)
+  gate.authenticate = ((credentials: { header(name: string): string[] }) => ({
+    issuer: 'test',
+    client: '',
+    subject: credentials.header('x-who')[0] ?? 'nobody',
+    scopes: [],
+  })) as never
+  const ask = (who: string): string =>
+    post({ ...modern('tools/list'), headers: { ...modern('tools/list').headers, 'x-who': who } })
+  const greedy: Socket[] = []
+  for (let i = 0; i < 2; i++) greedy.push(await deaf(t, url, ask('greedy')))
+  await until(() => gate.seen.length === 2, 'the greedy was answered')
+  const modest = [await deaf(t, url, ask('modest')), await deaf(t, url, ask('third'))]
+  await until(() => gate.seen.length === 4, 'all were answered')
+  await new Promise(resolve => setTimeout(resolve, 300))
+
+  assert.equal(await isCut(greedy[0] as Socket), true)
+  for (const socket of modest) {
+    let length = 0
+    socket.on('data', (chunk: Buffer) => (length += chunk.length))
+    socket.resume()
+    await until(() => length > LARGE.text.length, 'it gets its answer')
+  }
+})
+
+test('request bodies have a bound together, and small ones still come through', async t => {
+  const { gate, url } = await serve(t, { limits: { held: '16MiB', heldPerClient: '8MiB' } })
+  const body = 'x'.repeat(4 * MIB)
+  const head = post({ headers: modern('tools/call').headers, body }).split('\r\n\r\n', 1)[0] ?? ''
+  const answers: string[] = []
+  for (let i = 0; i < 6; i++) {
+    const socket = await deaf(t, url, `${head}\r\n\r\n${body.slice(1)}`)
+    socket.on('data', (chunk: Buffer) => answers.push(String(chunk)))
+    socket.resume()
+  }
+  await until(() => answers.length >= 4, 'those without room are refused')
+
+  const small = await send(url, modern('echo/x', { arguments: { text: 'y'.repeat(1000) } }))
+
+  for (const answer of answers) assert.match(answer, /^HTTP\/1\.1 503 [^]*retry-after: 1\r\n/i)
+  assert.equal(small.status, 200)
+  assert.equal(gate.seen.length, 1)
+})
+
+test('a burst of more than 1 MiB does not cut a client that reads', async t => {
+  const { gate, url } = await serve(t)
+  const session = await initialize(url)
+  const next = gate.next('slow/burst')
+  const opened = openStream(url, legacy(session, { id: 1, method: 'slow/burst' }))
+  const seen = await next
+
+  for (let i = 0; i < 300; i++)
+    seen.emit('notifications/progress', { progress: i, message: 'x'.repeat(64 * 1024) })
+  seen.resolve(result({ done: true }))
+
+  const stream = await opened
+  let last = await stream.next()
+  for (let more = last; more !== undefined; more = await stream.next()) last = more
+  assert.deepEqual(last?.result, { done: true })
+})
+
+test('a burst of answers on a WebSocket does not cut a client that reads', async t => {
+  const { gate, at } = await serveAll(t, { limits: { heldPerClient: '32MiB' } })
+  gate.answering = ({ inbound }) =>
+    inbound.method === 'many' ? result({ text: 'x'.repeat(2 * MIB) }) : result({})
+  const client = await talk(at('/ws'))
+
+  for (let id = 0; id < 8; id++) client.send({ id, method: 'many' })
+
+  for (let id = 0; id < 8; id++) assert.equal((await client.next())?.id, id)
+})
+
+test('all connections of a client together have its share, and one alone no more than that', () => {
+  const held = new HeldBytes({ total: 100, each: 40 })
+  const cut: string[] = []
+  const hold = (client: string, name: string): Hold => new Hold(held, client, () => cut.push(name))
+  const [first, second] = [hold('one', 'first'), hold('one', 'second')]
+
+  assert.equal(first.become(30), true)
+  assert.equal(second.become(30), true)
+  assert.deepEqual(cut, ['first'])
+  assert.equal(second.become(41), false)
+  assert.equal(hold('two', 'third').become(60), true, 'what is larger than a share goes out alone')
+  assert.equal(hold('three', 'fourth').become(30), true)
+  assert.deepEqual(cut, ['first', 'third'])
+  second.end()
+  assert.equal(held.bytes, 30)
+})
