@@ -283,6 +283,18 @@ export interface HttpLimitsConfig {
    * Most connections at a time.
    */
   readonly connections: number
+  /**
+   * How long a client may take nothing of what is written for it; its connection is cut then.
+   */
+  readonly unread: string | number
+  /**
+   * Most bytes held for all clients together: of request bodies until they are answered, and again of answers that are not read. A body for which there is no room is answered with 503; for an answer, the connection is cut of the client that leaves the most unread.
+   */
+  readonly held: string | number
+  /**
+   * Most bytes of `held` for one client: one caller, or one address where nobody asks who calls. A client that leaves half of it unread gets 429 for what it asks next.
+   */
+  readonly heldPerClient: string | number
 }
 /**
  * This process's own stdin and stdout; one client, one at most.

@@ -10,8 +10,8 @@ const schema19 = {"type":"object","additionalProperties":false,"properties":{"en
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"max":{"type":"integer","minimum":1,"maximum":10000},"starting":{"type":"integer","minimum":1,"maximum":1000}}};
 const schema21 = {"type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1}}};
 const schema22 = {"type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens"};
-const schema146 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^?#\\s]*$"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"tools":{"type":"integer","minimum":0,"maximum":10000},"buckets":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0}}}};
-const schema155 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}}}};
+const schema149 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^?#\\s]*$"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"tools":{"type":"integer","minimum":0,"maximum":10000},"buckets":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0}}}};
+const schema158 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}}}};
 const func2 = Object.prototype.hasOwnProperty;
 const schema14 = {"type":"object","additionalProperties":false,"properties":{"pageSize":{"type":"integer","minimum":1,"maximum":100000},"grace":{"$ref":"#/$defs/duration"},"wait":{"$ref":"#/$defs/duration"}}};
 const schema15 = {"type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds"};
@@ -239,7 +239,7 @@ const schema27 = {"type":"object","additionalProperties":false,"properties":{"pa
 const schema28 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
 const pattern4 = new RegExp("^/[^\\s?#]*$", "u");
 const pattern5 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema29 = {"type":"object","additionalProperties":false,"properties":{"body":{"$ref":"#/$defs/size"},"sessions":{"type":"integer","minimum":1},"sessionsPerPrincipal":{"type":"integer","minimum":1},"idle":{"$ref":"#/$defs/duration"},"connections":{"type":"integer","minimum":1}}};
+const schema29 = {"type":"object","additionalProperties":false,"properties":{"body":{"$ref":"#/$defs/size"},"sessions":{"type":"integer","minimum":1},"sessionsPerPrincipal":{"type":"integer","minimum":1},"idle":{"$ref":"#/$defs/duration"},"connections":{"type":"integer","minimum":1},"unread":{"$ref":"#/$defs/duration"},"held":{"$ref":"#/$defs/size"},"heldPerClient":{"$ref":"#/$defs/size"}}};
 const schema30 = {"type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes"};
 const pattern9 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
 
@@ -262,8 +262,17 @@ data.idle = "30m";
 if(data.connections === undefined){
 data.connections = 1024;
 }
+if(data.unread === undefined){
+data.unread = "30s";
+}
+if(data.held === undefined){
+data.held = "128MiB";
+}
+if(data.heldPerClient === undefined){
+data.heldPerClient = "64MiB";
+}
 for(const key0 in data){
-if(!(((((key0 === "body") || (key0 === "sessions")) || (key0 === "sessionsPerPrincipal")) || (key0 === "idle")) || (key0 === "connections"))){
+if(!((((((((key0 === "body") || (key0 === "sessions")) || (key0 === "sessionsPerPrincipal")) || (key0 === "idle")) || (key0 === "connections")) || (key0 === "unread")) || (key0 === "held")) || (key0 === "heldPerClient"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema29,data};
 if(vErrors === null){
 vErrors = [err0];
@@ -413,14 +422,119 @@ vErrors.push(err12);
 errors++;
 }
 }
-}
-else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema29.type,parentSchema:schema29,data};
+let data5 = data.unread;
+if((typeof data5 !== "string") && (!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))))){
+const err13 = {instancePath:instancePath+"/unread",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+if((typeof data5 == "number") && (isFinite(data5))){
+if(data5 < 0 || isNaN(data5)){
+const err14 = {instancePath:instancePath+"/unread",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data5};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(typeof data5 === "string"){
+if(!pattern0.test(data5)){
+const err15 = {instancePath:instancePath+"/unread",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data5};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+let data6 = data.held;
+if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
+const err16 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+if((typeof data6 == "number") && (isFinite(data6))){
+if(data6 < 0 || isNaN(data6)){
+const err17 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+if(typeof data6 === "string"){
+if(!pattern9.test(data6)){
+const err18 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+let data7 = data.heldPerClient;
+if((typeof data7 !== "string") && (!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))))){
+const err19 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data7};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+if((typeof data7 == "number") && (isFinite(data7))){
+if(data7 < 0 || isNaN(data7)){
+const err20 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data7};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(typeof data7 === "string"){
+if(!pattern9.test(data7)){
+const err21 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data7};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+else {
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema29.type,parentSchema:schema29,data};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
 }
 errors++;
 }
@@ -1069,14 +1183,14 @@ validate16.errors = vErrors;
 return errors === 0;
 }
 
-const schema32 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string"},"profile":{"$ref":"#/$defs/profileName"}}};
+const schema35 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string"},"profile":{"$ref":"#/$defs/profileName"}}};
 
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema32.required,parentSchema:schema32,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema35.required,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1087,7 +1201,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "type") || (key0 === "profile"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema32,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1100,7 +1214,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema32.properties.type.type,parentSchema:schema32.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema35.properties.type.type,parentSchema:schema35.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1110,7 +1224,7 @@ vErrors.push(err2);
 errors++;
 }
 if("stdio" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema32.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema35.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1147,7 +1261,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema32.type,parentSchema:schema32,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema35.type,parentSchema:schema35,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1225,17 +1339,17 @@ validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema35 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}]};
-const schema36 = {"type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string"},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1},"args":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"cwd":{"type":"string","minLength":1},"projects":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"maxLine":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"type":"integer","minimum":1,"maximum":64},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const schema41 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string"},"write":{"type":"array","items":{"type":"string","minLength":1}},"network":{"type":"boolean"},"hide":{"type":"array","items":{"type":"string","minLength":1}}}};
-const schema43 = {"type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens"};
-const schema44 = {"type":"boolean"};
-const schema58 = {"enum":["omit","keep","fail"],"type":"string"};
-const schema59 = {"enum":["auto","legacy","modern"],"type":"string"};
-const schema60 = {"enum":["shared","session","principal"],"type":"string"};
-const schema78 = {"enum":["auto","lazy","eager"],"type":"string"};
-const schema81 = {"type":"object","additionalProperties":false,"properties":{"min":{"type":"integer","minimum":0,"maximum":64},"max":{"type":"integer","minimum":1,"maximum":1024},"perPrincipal":{"type":"integer","minimum":1,"maximum":1024}}};
-const schema37 = {"type":"object","additionalProperties":false,"properties":{"memory":{"$ref":"#/$defs/size"},"pids":{"type":"integer","minimum":1,"maximum":4194304},"files":{"type":"integer","minimum":16,"maximum":1048576},"fileSize":{"$ref":"#/$defs/size"},"cpuTime":{"$ref":"#/$defs/duration"}}};
+const schema38 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}]};
+const schema39 = {"type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string"},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1},"args":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"cwd":{"type":"string","minLength":1},"projects":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"maxLine":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"type":"integer","minimum":1,"maximum":64},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema44 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string"},"write":{"type":"array","items":{"type":"string","minLength":1}},"network":{"type":"boolean"},"hide":{"type":"array","items":{"type":"string","minLength":1}}}};
+const schema46 = {"type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens"};
+const schema47 = {"type":"boolean"};
+const schema61 = {"enum":["omit","keep","fail"],"type":"string"};
+const schema62 = {"enum":["auto","legacy","modern"],"type":"string"};
+const schema63 = {"enum":["shared","session","principal"],"type":"string"};
+const schema81 = {"enum":["auto","lazy","eager"],"type":"string"};
+const schema84 = {"type":"object","additionalProperties":false,"properties":{"min":{"type":"integer","minimum":0,"maximum":64},"max":{"type":"integer","minimum":1,"maximum":1024},"perPrincipal":{"type":"integer","minimum":1,"maximum":1024}}};
+const schema40 = {"type":"object","additionalProperties":false,"properties":{"memory":{"$ref":"#/$defs/size"},"pids":{"type":"integer","minimum":1,"maximum":4194304},"files":{"type":"integer","minimum":16,"maximum":1048576},"fileSize":{"$ref":"#/$defs/size"},"cpuTime":{"$ref":"#/$defs/duration"}}};
 
 function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1243,7 +1357,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "memory") || (key0 === "pids")) || (key0 === "files")) || (key0 === "fileSize")) || (key0 === "cpuTime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema37,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1293,7 +1407,7 @@ errors++;
 if(data.pids !== undefined){
 let data1 = data.pids;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},schema:schema37.properties.pids.type,parentSchema:schema37.properties.pids,data:data1};
+const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},schema:schema40.properties.pids.type,parentSchema:schema40.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1304,7 +1418,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 4194304 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},schema:4194304,parentSchema:schema37.properties.pids,data:data1};
+const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},schema:4194304,parentSchema:schema40.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1314,7 +1428,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema37.properties.pids,data:data1};
+const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema40.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1328,7 +1442,7 @@ errors++;
 if(data.files !== undefined){
 let data2 = data.files;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},schema:schema37.properties.files.type,parentSchema:schema37.properties.files,data:data2};
+const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},schema:schema40.properties.files.type,parentSchema:schema40.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1339,7 +1453,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1048576 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},schema:1048576,parentSchema:schema37.properties.files,data:data2};
+const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},schema:1048576,parentSchema:schema40.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1349,7 +1463,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 16 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},schema:16,parentSchema:schema37.properties.files,data:data2};
+const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},schema:16,parentSchema:schema40.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1436,7 +1550,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema37.type,parentSchema:schema37,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema40.type,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1449,7 +1563,7 @@ validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema47 = {"type":"object","additionalProperties":false,"properties":{"concurrency":{"type":"integer","minimum":0,"maximum":10000},"queue":{"type":"integer","minimum":0,"maximum":100000},"queueTimeout":{"$ref":"#/$defs/duration"}}};
+const schema50 = {"type":"object","additionalProperties":false,"properties":{"concurrency":{"type":"integer","minimum":0,"maximum":10000},"queue":{"type":"integer","minimum":0,"maximum":100000},"queueTimeout":{"$ref":"#/$defs/duration"}}};
 
 function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1466,7 +1580,7 @@ data.queueTimeout = 0;
 }
 for(const key0 in data){
 if(!(((key0 === "concurrency") || (key0 === "queue")) || (key0 === "queueTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema47,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema50,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1478,7 +1592,7 @@ errors++;
 }
 let data0 = data.concurrency;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},schema:schema47.properties.concurrency.type,parentSchema:schema47.properties.concurrency,data:data0};
+const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},schema:schema50.properties.concurrency.type,parentSchema:schema50.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1489,7 +1603,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema47.properties.concurrency,data:data0};
+const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema50.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1499,7 +1613,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema47.properties.concurrency,data:data0};
+const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema50.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1511,7 +1625,7 @@ errors++;
 }
 let data1 = data.queue;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema47.properties.queue.type,parentSchema:schema47.properties.queue,data:data1};
+const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema50.properties.queue.type,parentSchema:schema50.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1522,7 +1636,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema47.properties.queue,data:data1};
+const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema50.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1532,7 +1646,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 0 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema47.properties.queue,data:data1};
+const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema50.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1579,7 +1693,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema47.type,parentSchema:schema47,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema50.type,parentSchema:schema50,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1592,8 +1706,8 @@ validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema49 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"}};
-const schema50 = {"type":"object","additionalProperties":false,"properties":{"failures":{"type":"integer","minimum":1},"latency":{"$ref":"#/$defs/duration"},"share":{"type":"number","exclusiveMinimum":0,"maximum":1},"window":{"$ref":"#/$defs/duration"},"calls":{"type":"integer","minimum":1},"open":{"$ref":"#/$defs/duration"}}};
+const schema52 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"}};
+const schema53 = {"type":"object","additionalProperties":false,"properties":{"failures":{"type":"integer","minimum":1},"latency":{"$ref":"#/$defs/duration"},"share":{"type":"number","exclusiveMinimum":0,"maximum":1},"window":{"$ref":"#/$defs/duration"},"calls":{"type":"integer","minimum":1},"open":{"$ref":"#/$defs/duration"}}};
 
 function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1619,7 +1733,7 @@ data.open = "30s";
 }
 for(const key0 in data){
 if(!((((((key0 === "failures") || (key0 === "latency")) || (key0 === "share")) || (key0 === "window")) || (key0 === "calls")) || (key0 === "open"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema50,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema53,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1631,7 +1745,7 @@ errors++;
 }
 let data0 = data.failures;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},schema:schema50.properties.failures.type,parentSchema:schema50.properties.failures,data:data0};
+const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},schema:schema53.properties.failures.type,parentSchema:schema53.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1642,7 +1756,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema50.properties.failures,data:data0};
+const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema53.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1690,7 +1804,7 @@ errors++;
 let data2 = data.share;
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},schema:1,parentSchema:schema50.properties.share,data:data2};
+const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},schema:1,parentSchema:schema53.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1700,7 +1814,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2 <= 0 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema50.properties.share,data:data2};
+const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema53.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1711,7 +1825,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},schema:schema50.properties.share.type,parentSchema:schema50.properties.share,data:data2};
+const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},schema:schema53.properties.share.type,parentSchema:schema53.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1757,7 +1871,7 @@ errors++;
 }
 let data4 = data.calls;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},schema:schema50.properties.calls.type,parentSchema:schema50.properties.calls,data:data4};
+const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},schema:schema53.properties.calls.type,parentSchema:schema53.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1768,7 +1882,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema50.properties.calls,data:data4};
+const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema53.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1815,7 +1929,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema50.type,parentSchema:schema50,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema53.type,parentSchema:schema53,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1833,7 +1947,7 @@ function validate29(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema49.type},schema:schema49.type,parentSchema:schema49,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema52.type},schema:schema52.type,parentSchema:schema52,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1879,7 +1993,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema49.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema52.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1893,7 +2007,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema49.if,parentSchema:schema49,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema52.if,parentSchema:schema52,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1906,9 +2020,9 @@ validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema54 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"}};
-const schema55 = {"type":"object","additionalProperties":false,"properties":{"attempts":{"type":"integer","minimum":1,"maximum":10},"backoff":{"$ref":"#/$defs/duration"},"tools":{"$ref":"#/$defs/globList"}}};
-const schema57 = {"type":"array","items":{"type":"string","minLength":1}};
+const schema57 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"}};
+const schema58 = {"type":"object","additionalProperties":false,"properties":{"attempts":{"type":"integer","minimum":1,"maximum":10},"backoff":{"$ref":"#/$defs/duration"},"tools":{"$ref":"#/$defs/globList"}}};
+const schema60 = {"type":"array","items":{"type":"string","minLength":1}};
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1925,7 +2039,7 @@ data.tools = [];
 }
 for(const key0 in data){
 if(!(((key0 === "attempts") || (key0 === "backoff")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema55,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema58,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1937,7 +2051,7 @@ errors++;
 }
 let data0 = data.attempts;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},schema:schema55.properties.attempts.type,parentSchema:schema55.properties.attempts,data:data0};
+const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},schema:schema58.properties.attempts.type,parentSchema:schema58.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1948,7 +2062,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},schema:10,parentSchema:schema55.properties.attempts,data:data0};
+const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},schema:10,parentSchema:schema58.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1958,7 +2072,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema55.properties.attempts,data:data0};
+const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema58.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2010,7 +2124,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
+const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2021,7 +2135,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2033,7 +2147,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2044,7 +2158,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema55.type,parentSchema:schema55,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema58.type,parentSchema:schema58,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2062,7 +2176,7 @@ function validate33(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema54.type},schema:schema54.type,parentSchema:schema54,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema57.type},schema:schema57.type,parentSchema:schema57,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2108,7 +2222,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema54.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema57.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2122,7 +2236,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema54.if,parentSchema:schema54,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema57.if,parentSchema:schema57,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2135,20 +2249,20 @@ validate33.errors = vErrors;
 return errors === 0;
 }
 
-const schema61 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"}}};
-const schema62 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
-const schema63 = {"type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}}};
-const schema67 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"}};
-const schema68 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"}};
-const pattern27 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
-const pattern28 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
+const schema64 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"}}};
+const schema65 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
+const schema66 = {"type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}}};
+const schema70 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"}};
+const schema71 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"}};
+const pattern30 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
+const pattern31 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
 
 function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.ttl === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},schema:schema63.required,parentSchema:schema63,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},schema:schema66.required,parentSchema:schema66,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2159,7 +2273,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema63,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema66,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2284,7 +2398,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema67,data:data3};
+const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema70,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2297,8 +2411,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
-if(!pattern27.test(data4)){
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema67.items,data:data4};
+if(!pattern30.test(data4)){
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema70.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2309,7 +2423,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema67.items.type,parentSchema:schema67.items,data:data4};
+const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema70.items.type,parentSchema:schema70.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2321,7 +2435,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema67.type,parentSchema:schema67,data:data3};
+const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema70.type,parentSchema:schema70,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2335,7 +2449,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema68,data:data5};
+const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2348,8 +2462,8 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
-if(!pattern28.test(data6)){
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema68.items,data:data6};
+if(!pattern31.test(data6)){
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema71.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2360,7 +2474,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema68.items.type,parentSchema:schema68.items,data:data6};
+const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema71.items.type,parentSchema:schema71.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2372,7 +2486,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema68.type,parentSchema:schema68,data:data5};
+const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema71.type,parentSchema:schema71,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2384,7 +2498,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema63.type,parentSchema:schema63,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema66.type,parentSchema:schema66,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2402,7 +2516,7 @@ function validate38(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if(((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (!(data && typeof data == "object" && !Array.isArray(data)))){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema62.type},schema:schema62.type,parentSchema:schema62,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema65.type},schema:schema65.type,parentSchema:schema65,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2486,7 +2600,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema62.if,parentSchema:schema62,data};
+const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema65.if,parentSchema:schema65,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2499,8 +2613,8 @@ validate38.errors = vErrors;
 return errors === 0;
 }
 
-const schema70 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}}};
-const schema71 = {"type":"object","additionalProperties":false,"properties":{"ttl":{"$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}}}};
+const schema73 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}}};
+const schema74 = {"type":"object","additionalProperties":false,"properties":{"ttl":{"$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}}}};
 
 function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2508,7 +2622,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags")) || (key0 === "purges"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema71,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema74,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2633,7 +2747,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema67,data:data3};
+const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema70,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2646,8 +2760,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
-if(!pattern27.test(data4)){
-const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema67.items,data:data4};
+if(!pattern30.test(data4)){
+const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema70.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2658,7 +2772,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema67.items.type,parentSchema:schema67.items,data:data4};
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema70.items.type,parentSchema:schema70.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2670,7 +2784,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema67.type,parentSchema:schema67,data:data3};
+const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema70.type,parentSchema:schema70,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2684,7 +2798,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema68,data:data5};
+const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2697,8 +2811,8 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
-if(!pattern28.test(data6)){
-const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema68.items,data:data6};
+if(!pattern31.test(data6)){
+const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema71.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2709,7 +2823,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema68.items.type,parentSchema:schema68.items,data:data6};
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema71.items.type,parentSchema:schema71.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2721,7 +2835,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema68.type,parentSchema:schema68,data:data5};
+const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema71.type,parentSchema:schema71,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2735,7 +2849,7 @@ if(data.purges !== undefined){
 let data7 = data.purges;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71.properties.purges,data:data7};
+const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema74.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2749,7 +2863,7 @@ for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema71.properties.purges.items,data:data8};
+const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema74.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2760,7 +2874,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},schema:schema71.properties.purges.items.type,parentSchema:schema71.properties.purges.items,data:data8};
+const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},schema:schema74.properties.purges.items.type,parentSchema:schema74.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2772,7 +2886,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},schema:schema71.properties.purges.type,parentSchema:schema71.properties.purges,data:data7};
+const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},schema:schema74.properties.purges.type,parentSchema:schema74.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2784,7 +2898,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema71.type,parentSchema:schema71,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema74.type,parentSchema:schema74,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2805,7 +2919,7 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 let data0 = data[key0];
 if(((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))) && (!(data0 && typeof data0 == "object" && !Array.isArray(data0)))){
-const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema70.additionalProperties.type},schema:schema70.additionalProperties.type,parentSchema:schema70.additionalProperties,data:data0};
+const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema73.additionalProperties.type},schema:schema73.additionalProperties.type,parentSchema:schema73.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2889,7 +3003,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema70.additionalProperties.if,parentSchema:schema70.additionalProperties,data:data0};
+const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema73.additionalProperties.if,parentSchema:schema73.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2901,7 +3015,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema70.type,parentSchema:schema70,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema73.type,parentSchema:schema73,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2921,7 +3035,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema61,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2957,7 +3071,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema61.type,parentSchema:schema61,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema64.type,parentSchema:schema64,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2970,10 +3084,10 @@ validate37.errors = vErrors;
 return errors === 0;
 }
 
-const schema82 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"type":"object","additionalProperties":{"$ref":"#/$defs/duration"}}}};
-const schema85 = {"type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"}};
-const schema86 = {"type":"object","additionalProperties":{"type":"string"}};
-const pattern38 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
+const schema85 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"type":"object","additionalProperties":{"$ref":"#/$defs/duration"}}}};
+const schema88 = {"type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"}};
+const schema89 = {"type":"object","additionalProperties":{"type":"string"}};
+const pattern41 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
 
 function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2981,7 +3095,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema82,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2999,7 +3113,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3010,7 +3124,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3022,7 +3136,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3040,7 +3154,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3051,7 +3165,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3063,7 +3177,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3079,8 +3193,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern38.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema85.additionalProperties,data:data5};
+if(!pattern41.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema88.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3091,7 +3205,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema85.additionalProperties.type,parentSchema:schema85.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema88.additionalProperties.type,parentSchema:schema88.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3103,7 +3217,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema88.type,parentSchema:schema88,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3119,7 +3233,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3131,7 +3245,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema86.type,parentSchema:schema86,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3183,7 +3297,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},schema:schema82.properties.timeout.type,parentSchema:schema82.properties.timeout,data:data8};
+const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},schema:schema85.properties.timeout.type,parentSchema:schema85.properties.timeout,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3195,7 +3309,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema82.type,parentSchema:schema82,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3208,7 +3322,7 @@ validate49.errors = vErrors;
 return errors === 0;
 }
 
-const schema88 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}}};
+const schema91 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}}};
 
 function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3216,7 +3330,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema88,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema91,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3234,7 +3348,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3245,7 +3359,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3257,7 +3371,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3275,7 +3389,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3286,7 +3400,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3298,7 +3412,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3314,8 +3428,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern38.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema85.additionalProperties,data:data5};
+if(!pattern41.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema88.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3326,7 +3440,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema85.additionalProperties.type,parentSchema:schema85.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema88.additionalProperties.type,parentSchema:schema88.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3338,7 +3452,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema88.type,parentSchema:schema88,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3354,7 +3468,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3366,7 +3480,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema86.type,parentSchema:schema86,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3378,7 +3492,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema88.type,parentSchema:schema88,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema91.type,parentSchema:schema91,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3391,7 +3505,7 @@ validate51.errors = vErrors;
 return errors === 0;
 }
 
-const schema93 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048}},"describe":{"$ref":"#/$defs/describe"}}};
+const schema96 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048}},"describe":{"$ref":"#/$defs/describe"}}};
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3399,7 +3513,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema93,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3417,7 +3531,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3428,7 +3542,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3440,7 +3554,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3458,7 +3572,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3469,7 +3583,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3481,7 +3595,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3498,7 +3612,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema96.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3508,7 +3622,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data5.length < 1){
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema96.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3519,7 +3633,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema93.properties.rename.additionalProperties.type,parentSchema:schema93.properties.rename.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema96.properties.rename.additionalProperties.type,parentSchema:schema96.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3531,7 +3645,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},schema:schema93.properties.rename.type,parentSchema:schema93.properties.rename,data:data4};
+const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},schema:schema96.properties.rename.type,parentSchema:schema96.properties.rename,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3547,7 +3661,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema86.additionalProperties.type,parentSchema:schema86.additionalProperties,data:data7};
+const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3559,7 +3673,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema86.type,parentSchema:schema86,data:data6};
+const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3571,7 +3685,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema93.type,parentSchema:schema93,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema96.type,parentSchema:schema96,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3584,7 +3698,7 @@ validate53.errors = vErrors;
 return errors === 0;
 }
 
-const pattern16 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
+const pattern19 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
 
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3639,7 +3753,7 @@ if(data.replicas === undefined){
 data.replicas = 1;
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema36.required,parentSchema:schema36,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema39.required,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3649,7 +3763,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.command === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema36.required,parentSchema:schema36,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema39.required,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3659,8 +3773,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema36.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema36,data};
+if(!(func2.call(schema39.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3673,7 +3787,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema36.properties.type.type,parentSchema:schema36.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema39.properties.type.type,parentSchema:schema39.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3683,7 +3797,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema36.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema39.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3697,7 +3811,7 @@ if(data.command !== undefined){
 let data1 = data.command;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema36.properties.command,data:data1};
+const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema39.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3708,7 +3822,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema36.properties.command.type,parentSchema:schema36.properties.command,data:data1};
+const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema39.properties.command.type,parentSchema:schema39.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3724,7 +3838,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema36.properties.args.items.type,parentSchema:schema36.properties.args.items,data:data3};
+const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema39.properties.args.items.type,parentSchema:schema39.properties.args.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3736,7 +3850,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema36.properties.args.type,parentSchema:schema36.properties.args,data:data2};
+const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema39.properties.args.type,parentSchema:schema39.properties.args,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3750,7 +3864,7 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 !== "string"){
-const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema36.properties.env.additionalProperties.type,parentSchema:schema36.properties.env.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema39.properties.env.additionalProperties.type,parentSchema:schema39.properties.env.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3762,7 +3876,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema36.properties.env.type,parentSchema:schema36.properties.env,data:data4};
+const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema39.properties.env.type,parentSchema:schema39.properties.env,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3778,7 +3892,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema36.properties.inheritEnv.items,data:data7};
+const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema39.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3789,7 +3903,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema36.properties.inheritEnv.items.type,parentSchema:schema36.properties.inheritEnv.items,data:data7};
+const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema39.properties.inheritEnv.items.type,parentSchema:schema39.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3801,7 +3915,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema36.properties.inheritEnv.type,parentSchema:schema36.properties.inheritEnv,data:data6};
+const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema39.properties.inheritEnv.type,parentSchema:schema39.properties.inheritEnv,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3813,7 +3927,7 @@ errors++;
 let data8 = data.cwd;
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema36.properties.cwd,data:data8};
+const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema39.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3824,7 +3938,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},schema:schema36.properties.cwd.type,parentSchema:schema36.properties.cwd,data:data8};
+const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},schema:schema39.properties.cwd.type,parentSchema:schema39.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3837,7 +3951,7 @@ if(data.projects !== undefined){
 let data9 = data.projects;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema36.properties.projects,data:data9};
+const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema39.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3851,7 +3965,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema36.properties.projects.items,data:data10};
+const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema39.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3862,7 +3976,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},schema:schema36.properties.projects.items.type,parentSchema:schema36.properties.projects.items,data:data10};
+const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},schema:schema39.properties.projects.items.type,parentSchema:schema39.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3874,7 +3988,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},schema:schema36.properties.projects.type,parentSchema:schema36.properties.projects,data:data9};
+const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},schema:schema39.properties.projects.type,parentSchema:schema39.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3893,7 +4007,7 @@ errors = vErrors.length;
 if(data.sandbox !== undefined){
 let data12 = data.sandbox;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "string")){
-const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema36.properties.sandbox.type},schema:schema36.properties.sandbox.type,parentSchema:schema36.properties.sandbox,data:data12};
+const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema39.properties.sandbox.type},schema:schema39.properties.sandbox.type,parentSchema:schema39.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3939,7 +4053,7 @@ if(data12.hide === undefined){
 data12.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data12.type === undefined){
-const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema41.required,parentSchema:schema41,data:data12};
+const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema44.required,parentSchema:schema44,data:data12};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -3950,7 +4064,7 @@ errors++;
 }
 for(const key2 in data12){
 if(!((((key2 === "type") || (key2 === "write")) || (key2 === "network")) || (key2 === "hide"))){
-const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema41,data:data12};
+const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema44,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -3963,7 +4077,7 @@ errors++;
 if(data12.type !== undefined){
 let data13 = data12.type;
 if(typeof data13 !== "string"){
-const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data13};
+const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema44.properties.type.type,parentSchema:schema44.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -3973,7 +4087,7 @@ vErrors.push(err24);
 errors++;
 }
 if("bwrap" !== data13){
-const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema41.properties.type,data:data13};
+const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema44.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -3990,7 +4104,7 @@ for(let i3=0; i3<len3; i3++){
 let data15 = data14[i3];
 if(typeof data15 === "string"){
 if(data15.length < 1){
-const err26 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.write.items,data:data15};
+const err26 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.write.items,data:data15};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4001,7 +4115,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data15};
+const err27 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.write.items.type,parentSchema:schema44.properties.write.items,data:data15};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4013,7 +4127,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data14};
+const err28 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema44.properties.write.type,parentSchema:schema44.properties.write,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4024,7 +4138,7 @@ errors++;
 }
 let data16 = data12.network;
 if(typeof data16 !== "boolean"){
-const err29 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data16};
+const err29 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema44.properties.network.type,parentSchema:schema44.properties.network,data:data16};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4040,7 +4154,7 @@ for(let i4=0; i4<len4; i4++){
 let data18 = data17[i4];
 if(typeof data18 === "string"){
 if(data18.length < 1){
-const err30 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.hide.items,data:data18};
+const err30 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.hide.items,data:data18};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4051,7 +4165,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data18};
+const err31 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.hide.items.type,parentSchema:schema44.properties.hide.items,data:data18};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4063,7 +4177,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data17};
+const err32 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema44.properties.hide.type,parentSchema:schema44.properties.hide,data:data17};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -4074,7 +4188,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema41.type,parentSchema:schema41,data:data12};
+const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema44.type,parentSchema:schema44,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -4090,7 +4204,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if("bwrap" !== data12){
-const err34 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema36.properties.sandbox.else,data:data12};
+const err34 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema39.properties.sandbox.else,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -4104,7 +4218,7 @@ valid8 = _valid0;
 ifClause0 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema36.properties.sandbox.if,parentSchema:schema36.properties.sandbox,data:data12};
+const err35 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema39.properties.sandbox.if,parentSchema:schema39.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -4152,8 +4266,8 @@ errors++;
 if(data.prefix !== undefined){
 let data20 = data.prefix;
 if(typeof data20 === "string"){
-if(!pattern16.test(data20)){
-const err39 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data20};
+if(!pattern19.test(data20)){
+const err39 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data20};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -4164,7 +4278,7 @@ errors++;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data20};
+const err40 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data20};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -4176,7 +4290,7 @@ errors++;
 }
 let data21 = data.enabled;
 if(typeof data21 !== "boolean"){
-const err41 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data21};
+const err41 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data21};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -4269,7 +4383,7 @@ errors = vErrors.length;
 }
 let data27 = data.onFailure;
 if(typeof data27 !== "string"){
-const err48 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema58.type,parentSchema:schema58,data:data27};
+const err48 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema61.type,parentSchema:schema61,data:data27};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -4279,7 +4393,7 @@ vErrors.push(err48);
 errors++;
 }
 if(!(((data27 === "omit") || (data27 === "keep")) || (data27 === "fail"))){
-const err49 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},schema:schema58.enum,parentSchema:schema58,data:data27};
+const err49 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema61.enum},schema:schema61.enum,parentSchema:schema61,data:data27};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -4290,7 +4404,7 @@ errors++;
 }
 let data28 = data.era;
 if(typeof data28 !== "string"){
-const err50 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema59.type,parentSchema:schema59,data:data28};
+const err50 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data28};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -4300,7 +4414,7 @@ vErrors.push(err50);
 errors++;
 }
 if(!(((data28 === "auto") || (data28 === "legacy")) || (data28 === "modern"))){
-const err51 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},schema:schema59.enum,parentSchema:schema59,data:data28};
+const err51 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data28};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -4311,7 +4425,7 @@ errors++;
 }
 let data29 = data.isolation;
 if(typeof data29 !== "string"){
-const err52 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema60.type,parentSchema:schema60,data:data29};
+const err52 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data29};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -4321,7 +4435,7 @@ vErrors.push(err52);
 errors++;
 }
 if(!(((data29 === "shared") || (data29 === "session")) || (data29 === "principal"))){
-const err53 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},schema:schema60.enum,parentSchema:schema60,data:data29};
+const err53 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data29};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -4333,7 +4447,7 @@ errors++;
 if(data.cache !== undefined){
 let data30 = data.cache;
 if((!(data30 && typeof data30 == "object" && !Array.isArray(data30))) && (typeof data30 !== "boolean")){
-const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema36.properties.cache.type},schema:schema36.properties.cache.type,parentSchema:schema36.properties.cache,data:data30};
+const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema39.properties.cache.type},schema:schema39.properties.cache.type,parentSchema:schema39.properties.cache,data:data30};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -4379,7 +4493,7 @@ ifClause1 = "then";
 else {
 const _errs81 = errors;
 if(false !== data30){
-const err56 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema36.properties.cache.else,data:data30};
+const err56 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema39.properties.cache.else,data:data30};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -4393,7 +4507,7 @@ valid23 = _valid1;
 ifClause1 = "else";
 }
 if(!valid23){
-const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema36.properties.cache.if,parentSchema:schema36.properties.cache,data:data30};
+const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema39.properties.cache.if,parentSchema:schema39.properties.cache,data:data30};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4405,7 +4519,7 @@ errors++;
 }
 let data31 = data.start;
 if(typeof data31 !== "string"){
-const err58 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema78.type,parentSchema:schema78,data:data31};
+const err58 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema81.type,parentSchema:schema81,data:data31};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4415,7 +4529,7 @@ vErrors.push(err58);
 errors++;
 }
 if(!(((data31 === "auto") || (data31 === "lazy")) || (data31 === "eager"))){
-const err59 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},schema:schema78.enum,parentSchema:schema78,data:data31};
+const err59 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema81.enum},schema:schema81.enum,parentSchema:schema81,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4512,7 +4626,7 @@ data34.perPrincipal = 16;
 }
 for(const key3 in data34){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err66 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema81,data:data34};
+const err66 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema84,data:data34};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -4524,7 +4638,7 @@ errors++;
 }
 let data35 = data34.min;
 if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
-const err67 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data35};
+const err67 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.min.type,parentSchema:schema84.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -4535,7 +4649,7 @@ errors++;
 }
 if((typeof data35 == "number") && (isFinite(data35))){
 if(data35 > 64 || isNaN(data35)){
-const err68 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema81.properties.min,data:data35};
+const err68 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema84.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -4545,7 +4659,7 @@ vErrors.push(err68);
 errors++;
 }
 if(data35 < 0 || isNaN(data35)){
-const err69 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema81.properties.min,data:data35};
+const err69 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema84.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4557,7 +4671,7 @@ errors++;
 }
 let data36 = data34.max;
 if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-const err70 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data36};
+const err70 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.max.type,parentSchema:schema84.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4568,7 +4682,7 @@ errors++;
 }
 if((typeof data36 == "number") && (isFinite(data36))){
 if(data36 > 1024 || isNaN(data36)){
-const err71 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.max,data:data36};
+const err71 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -4578,7 +4692,7 @@ vErrors.push(err71);
 errors++;
 }
 if(data36 < 1 || isNaN(data36)){
-const err72 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.max,data:data36};
+const err72 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -4590,7 +4704,7 @@ errors++;
 }
 let data37 = data34.perPrincipal;
 if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
-const err73 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data37};
+const err73 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.perPrincipal.type,parentSchema:schema84.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -4601,7 +4715,7 @@ errors++;
 }
 if((typeof data37 == "number") && (isFinite(data37))){
 if(data37 > 1024 || isNaN(data37)){
-const err74 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.perPrincipal,data:data37};
+const err74 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -4611,7 +4725,7 @@ vErrors.push(err74);
 errors++;
 }
 if(data37 < 1 || isNaN(data37)){
-const err75 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.perPrincipal,data:data37};
+const err75 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4623,7 +4737,7 @@ errors++;
 }
 }
 else {
-const err76 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema81.type,parentSchema:schema81,data:data34};
+const err76 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data:data34};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4635,7 +4749,7 @@ errors++;
 }
 let data38 = data.replicas;
 if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
-const err77 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},schema:schema36.properties.replicas.type,parentSchema:schema36.properties.replicas,data:data38};
+const err77 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},schema:schema39.properties.replicas.type,parentSchema:schema39.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4646,7 +4760,7 @@ errors++;
 }
 if((typeof data38 == "number") && (isFinite(data38))){
 if(data38 > 64 || isNaN(data38)){
-const err78 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema36.properties.replicas,data:data38};
+const err78 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema39.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4656,7 +4770,7 @@ vErrors.push(err78);
 errors++;
 }
 if(data38 < 1 || isNaN(data38)){
-const err79 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema36.properties.replicas,data:data38};
+const err79 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema39.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -4686,7 +4800,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err80 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema36.type,parentSchema:schema36,data};
+const err80 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema39.type,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -4699,9 +4813,9 @@ validate24.errors = vErrors;
 return errors === 0;
 }
 
-const schema97 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const pattern41 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
-const pattern43 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
+const schema100 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const pattern44 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
+const pattern46 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
 
 function validate55(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -4744,7 +4858,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema97.required,parentSchema:schema97,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema100.required,parentSchema:schema100,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4754,7 +4868,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema97.required,parentSchema:schema97,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema100.required,parentSchema:schema100,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4764,8 +4878,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema97.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema97,data};
+if(!(func2.call(schema100.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema100,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4778,7 +4892,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema97.properties.type.type,parentSchema:schema97.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema100.properties.type.type,parentSchema:schema100.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4788,7 +4902,7 @@ vErrors.push(err3);
 errors++;
 }
 if("http" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema97.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema100.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4801,8 +4915,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern41.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema97.properties.url,data:data1};
+if(!pattern44.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema100.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4813,7 +4927,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema97.properties.url.type,parentSchema:schema97.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema100.properties.url.type,parentSchema:schema100.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4851,7 +4965,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema97.properties.headers.propertyNames,parentSchema:schema97.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema100.properties.headers.propertyNames,parentSchema:schema100.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4864,8 +4978,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern43.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema97.properties.headers.additionalProperties,data:data3};
+if(!pattern46.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema100.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4876,7 +4990,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema97.properties.headers.additionalProperties.type,parentSchema:schema97.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema100.properties.headers.additionalProperties.type,parentSchema:schema100.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -4888,7 +5002,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema97.properties.headers.type,parentSchema:schema97.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema100.properties.headers.type,parentSchema:schema100.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -4901,7 +5015,7 @@ if(data.forwardHeaders !== undefined){
 let data4 = data.forwardHeaders;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema97.properties.forwardHeaders,data:data4};
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema100.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -4938,7 +5052,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema97.properties.forwardHeaders.type,parentSchema:schema97.properties.forwardHeaders,data:data4};
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema100.properties.forwardHeaders.type,parentSchema:schema100.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4986,8 +5100,8 @@ errors++;
 if(data.prefix !== undefined){
 let data7 = data.prefix;
 if(typeof data7 === "string"){
-if(!pattern16.test(data7)){
-const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data7};
+if(!pattern19.test(data7)){
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -4998,7 +5112,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data7};
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5010,7 +5124,7 @@ errors++;
 }
 let data8 = data.enabled;
 if(typeof data8 !== "boolean"){
-const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data8};
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5103,7 +5217,7 @@ errors = vErrors.length;
 }
 let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema58.type,parentSchema:schema58,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema61.type,parentSchema:schema61,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5113,7 +5227,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
-const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},schema:schema58.enum,parentSchema:schema58,data:data14};
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema61.enum},schema:schema61.enum,parentSchema:schema61,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5124,7 +5238,7 @@ errors++;
 }
 let data15 = data.era;
 if(typeof data15 !== "string"){
-const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema59.type,parentSchema:schema59,data:data15};
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5134,7 +5248,7 @@ vErrors.push(err31);
 errors++;
 }
 if(!(((data15 === "auto") || (data15 === "legacy")) || (data15 === "modern"))){
-const err32 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},schema:schema59.enum,parentSchema:schema59,data:data15};
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -5145,7 +5259,7 @@ errors++;
 }
 let data16 = data.isolation;
 if(typeof data16 !== "string"){
-const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema60.type,parentSchema:schema60,data:data16};
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5155,7 +5269,7 @@ vErrors.push(err33);
 errors++;
 }
 if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
-const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},schema:schema60.enum,parentSchema:schema60,data:data16};
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5167,7 +5281,7 @@ errors++;
 if(data.cache !== undefined){
 let data17 = data.cache;
 if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
-const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema97.properties.cache.type},schema:schema97.properties.cache.type,parentSchema:schema97.properties.cache,data:data17};
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema100.properties.cache.type},schema:schema100.properties.cache.type,parentSchema:schema100.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -5213,7 +5327,7 @@ ifClause0 = "then";
 else {
 const _errs52 = errors;
 if(false !== data17){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema97.properties.cache.else,data:data17};
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema100.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -5227,7 +5341,7 @@ valid15 = _valid0;
 ifClause0 = "else";
 }
 if(!valid15){
-const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema97.properties.cache.if,parentSchema:schema97.properties.cache,data:data17};
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema100.properties.cache.if,parentSchema:schema100.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -5239,7 +5353,7 @@ errors++;
 }
 let data18 = data.start;
 if(typeof data18 !== "string"){
-const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema78.type,parentSchema:schema78,data:data18};
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema81.type,parentSchema:schema81,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -5249,7 +5363,7 @@ vErrors.push(err39);
 errors++;
 }
 if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
-const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},schema:schema78.enum,parentSchema:schema78,data:data18};
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema81.enum},schema:schema81.enum,parentSchema:schema81,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -5309,7 +5423,7 @@ data20.perPrincipal = 16;
 }
 for(const key3 in data20){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema81,data:data20};
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema84,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -5321,7 +5435,7 @@ errors++;
 }
 let data21 = data20.min;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data21};
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.min.type,parentSchema:schema84.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -5332,7 +5446,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 64 || isNaN(data21)){
-const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema81.properties.min,data:data21};
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema84.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -5342,7 +5456,7 @@ vErrors.push(err46);
 errors++;
 }
 if(data21 < 0 || isNaN(data21)){
-const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema81.properties.min,data:data21};
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema84.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -5354,7 +5468,7 @@ errors++;
 }
 let data22 = data20.max;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data22};
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.max.type,parentSchema:schema84.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -5365,7 +5479,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 1024 || isNaN(data22)){
-const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.max,data:data22};
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -5375,7 +5489,7 @@ vErrors.push(err49);
 errors++;
 }
 if(data22 < 1 || isNaN(data22)){
-const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.max,data:data22};
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -5387,7 +5501,7 @@ errors++;
 }
 let data23 = data20.perPrincipal;
 if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.perPrincipal.type,parentSchema:schema84.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -5398,7 +5512,7 @@ errors++;
 }
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 > 1024 || isNaN(data23)){
-const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -5408,7 +5522,7 @@ vErrors.push(err52);
 errors++;
 }
 if(data23 < 1 || isNaN(data23)){
-const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -5420,7 +5534,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema81.type,parentSchema:schema81,data:data20};
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -5487,7 +5601,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema97.type,parentSchema:schema97,data};
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema100.type,parentSchema:schema100,data};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -5500,7 +5614,7 @@ validate55.errors = vErrors;
 return errors === 0;
 }
 
-const schema112 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string"},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"const":"legacy","type":"string"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema115 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string"},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"const":"legacy","type":"string"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 
 function validate63(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -5543,7 +5657,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema112.required,parentSchema:schema112,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema115.required,parentSchema:schema115,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5553,7 +5667,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema112.required,parentSchema:schema112,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema115.required,parentSchema:schema115,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5563,8 +5677,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema112.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema112,data};
+if(!(func2.call(schema115.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema115,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5577,7 +5691,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema112.properties.type.type,parentSchema:schema112.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema115.properties.type.type,parentSchema:schema115.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5587,7 +5701,7 @@ vErrors.push(err3);
 errors++;
 }
 if("sse" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},schema:"sse",parentSchema:schema112.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},schema:"sse",parentSchema:schema115.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5600,8 +5714,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern41.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema112.properties.url,data:data1};
+if(!pattern44.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema115.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5612,7 +5726,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema112.properties.url.type,parentSchema:schema112.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema115.properties.url.type,parentSchema:schema115.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5650,7 +5764,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema112.properties.headers.propertyNames,parentSchema:schema112.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema115.properties.headers.propertyNames,parentSchema:schema115.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5663,8 +5777,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern43.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema112.properties.headers.additionalProperties,data:data3};
+if(!pattern46.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema115.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5675,7 +5789,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema112.properties.headers.additionalProperties.type,parentSchema:schema112.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema115.properties.headers.additionalProperties.type,parentSchema:schema115.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5687,7 +5801,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema112.properties.headers.type,parentSchema:schema112.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema115.properties.headers.type,parentSchema:schema115.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5700,7 +5814,7 @@ if(data.forwardHeaders !== undefined){
 let data4 = data.forwardHeaders;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema112.properties.forwardHeaders,data:data4};
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema115.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5737,7 +5851,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema112.properties.forwardHeaders.type,parentSchema:schema112.properties.forwardHeaders,data:data4};
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema115.properties.forwardHeaders.type,parentSchema:schema115.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5785,8 +5899,8 @@ errors++;
 if(data.prefix !== undefined){
 let data7 = data.prefix;
 if(typeof data7 === "string"){
-if(!pattern16.test(data7)){
-const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data7};
+if(!pattern19.test(data7)){
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5797,7 +5911,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data7};
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5809,7 +5923,7 @@ errors++;
 }
 let data8 = data.enabled;
 if(typeof data8 !== "boolean"){
-const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data8};
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5902,7 +6016,7 @@ errors = vErrors.length;
 }
 let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema58.type,parentSchema:schema58,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema61.type,parentSchema:schema61,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5912,7 +6026,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
-const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},schema:schema58.enum,parentSchema:schema58,data:data14};
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema61.enum},schema:schema61.enum,parentSchema:schema61,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5923,7 +6037,7 @@ errors++;
 }
 let data15 = data.era;
 if(typeof data15 !== "string"){
-const err31 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},schema:schema112.properties.era.type,parentSchema:schema112.properties.era,data:data15};
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},schema:schema115.properties.era.type,parentSchema:schema115.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5933,7 +6047,7 @@ vErrors.push(err31);
 errors++;
 }
 if("legacy" !== data15){
-const err32 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},schema:"legacy",parentSchema:schema112.properties.era,data:data15};
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},schema:"legacy",parentSchema:schema115.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -5944,7 +6058,7 @@ errors++;
 }
 let data16 = data.isolation;
 if(typeof data16 !== "string"){
-const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema60.type,parentSchema:schema60,data:data16};
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5954,7 +6068,7 @@ vErrors.push(err33);
 errors++;
 }
 if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
-const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},schema:schema60.enum,parentSchema:schema60,data:data16};
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5966,7 +6080,7 @@ errors++;
 if(data.cache !== undefined){
 let data17 = data.cache;
 if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
-const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema112.properties.cache.type},schema:schema112.properties.cache.type,parentSchema:schema112.properties.cache,data:data17};
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema115.properties.cache.type},schema:schema115.properties.cache.type,parentSchema:schema115.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6012,7 +6126,7 @@ ifClause0 = "then";
 else {
 const _errs51 = errors;
 if(false !== data17){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema112.properties.cache.else,data:data17};
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema115.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -6026,7 +6140,7 @@ valid14 = _valid0;
 ifClause0 = "else";
 }
 if(!valid14){
-const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema112.properties.cache.if,parentSchema:schema112.properties.cache,data:data17};
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema115.properties.cache.if,parentSchema:schema115.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -6038,7 +6152,7 @@ errors++;
 }
 let data18 = data.start;
 if(typeof data18 !== "string"){
-const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema78.type,parentSchema:schema78,data:data18};
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema81.type,parentSchema:schema81,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -6048,7 +6162,7 @@ vErrors.push(err39);
 errors++;
 }
 if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
-const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},schema:schema78.enum,parentSchema:schema78,data:data18};
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema81.enum},schema:schema81.enum,parentSchema:schema81,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -6108,7 +6222,7 @@ data20.perPrincipal = 16;
 }
 for(const key3 in data20){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema81,data:data20};
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema84,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -6120,7 +6234,7 @@ errors++;
 }
 let data21 = data20.min;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data21};
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.min.type,parentSchema:schema84.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -6131,7 +6245,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 64 || isNaN(data21)){
-const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema81.properties.min,data:data21};
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema84.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -6141,7 +6255,7 @@ vErrors.push(err46);
 errors++;
 }
 if(data21 < 0 || isNaN(data21)){
-const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema81.properties.min,data:data21};
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema84.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -6153,7 +6267,7 @@ errors++;
 }
 let data22 = data20.max;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data22};
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.max.type,parentSchema:schema84.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -6164,7 +6278,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 1024 || isNaN(data22)){
-const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.max,data:data22};
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -6174,7 +6288,7 @@ vErrors.push(err49);
 errors++;
 }
 if(data22 < 1 || isNaN(data22)){
-const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.max,data:data22};
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -6186,7 +6300,7 @@ errors++;
 }
 let data23 = data20.perPrincipal;
 if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.perPrincipal.type,parentSchema:schema84.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -6197,7 +6311,7 @@ errors++;
 }
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 > 1024 || isNaN(data23)){
-const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -6207,7 +6321,7 @@ vErrors.push(err52);
 errors++;
 }
 if(data23 < 1 || isNaN(data23)){
-const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.perPrincipal,data:data23};
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -6219,7 +6333,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema81.type,parentSchema:schema81,data:data20};
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -6286,7 +6400,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema112.type,parentSchema:schema112,data};
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema115.type,parentSchema:schema115,data};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -6299,8 +6413,8 @@ validate63.errors = vErrors;
 return errors === 0;
 }
 
-const schema126 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const pattern61 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
+const schema129 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const pattern64 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
 
 function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -6343,7 +6457,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema126.required,parentSchema:schema126,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema129.required,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6353,7 +6467,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema126.required,parentSchema:schema126,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema129.required,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6363,8 +6477,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema126.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema126,data};
+if(!(func2.call(schema129.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6377,7 +6491,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema126.properties.type.type,parentSchema:schema126.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema129.properties.type.type,parentSchema:schema129.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6387,7 +6501,7 @@ vErrors.push(err3);
 errors++;
 }
 if("ws" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},schema:"ws",parentSchema:schema126.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},schema:"ws",parentSchema:schema129.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6400,8 +6514,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern61.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema126.properties.url,data:data1};
+if(!pattern64.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema129.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6412,7 +6526,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema126.properties.url.type,parentSchema:schema126.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema129.properties.url.type,parentSchema:schema129.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6450,7 +6564,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema126.properties.headers.propertyNames,parentSchema:schema126.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema129.properties.headers.propertyNames,parentSchema:schema129.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6463,8 +6577,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern43.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema126.properties.headers.additionalProperties,data:data3};
+if(!pattern46.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema129.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6475,7 +6589,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema126.properties.headers.additionalProperties.type,parentSchema:schema126.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema129.properties.headers.additionalProperties.type,parentSchema:schema129.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6487,7 +6601,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema126.properties.headers.type,parentSchema:schema126.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema129.properties.headers.type,parentSchema:schema129.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6534,8 +6648,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern16.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data5};
+if(!pattern19.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6546,7 +6660,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6558,7 +6672,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6651,7 +6765,7 @@ errors = vErrors.length;
 }
 let data12 = data.onFailure;
 if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema58.type,parentSchema:schema58,data:data12};
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema61.type,parentSchema:schema61,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6661,7 +6775,7 @@ vErrors.push(err25);
 errors++;
 }
 if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema58.enum},schema:schema58.enum,parentSchema:schema58,data:data12};
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema61.enum},schema:schema61.enum,parentSchema:schema61,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6672,7 +6786,7 @@ errors++;
 }
 let data13 = data.era;
 if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema59.type,parentSchema:schema59,data:data13};
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6682,7 +6796,7 @@ vErrors.push(err27);
 errors++;
 }
 if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema59.enum},schema:schema59.enum,parentSchema:schema59,data:data13};
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6693,7 +6807,7 @@ errors++;
 }
 let data14 = data.isolation;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema60.type,parentSchema:schema60,data:data14};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6703,7 +6817,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema60.enum},schema:schema60.enum,parentSchema:schema60,data:data14};
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6715,7 +6829,7 @@ errors++;
 if(data.cache !== undefined){
 let data15 = data.cache;
 if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema126.properties.cache.type},schema:schema126.properties.cache.type,parentSchema:schema126.properties.cache,data:data15};
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema129.properties.cache.type},schema:schema129.properties.cache.type,parentSchema:schema129.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6761,7 +6875,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema126.properties.cache.else,data:data15};
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema129.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6775,7 +6889,7 @@ valid12 = _valid0;
 ifClause0 = "else";
 }
 if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema126.properties.cache.if,parentSchema:schema126.properties.cache,data:data15};
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema129.properties.cache.if,parentSchema:schema129.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6787,7 +6901,7 @@ errors++;
 }
 let data16 = data.start;
 if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema78.type,parentSchema:schema78,data:data16};
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema81.type,parentSchema:schema81,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6797,7 +6911,7 @@ vErrors.push(err35);
 errors++;
 }
 if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema78.enum},schema:schema78.enum,parentSchema:schema78,data:data16};
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema81.enum},schema:schema81.enum,parentSchema:schema81,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -6857,7 +6971,7 @@ data18.perPrincipal = 16;
 }
 for(const key3 in data18){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err40 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema81,data:data18};
+const err40 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema84,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -6869,7 +6983,7 @@ errors++;
 }
 let data19 = data18.min;
 if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
-const err41 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.min.type,parentSchema:schema81.properties.min,data:data19};
+const err41 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.min.type,parentSchema:schema84.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -6880,7 +6994,7 @@ errors++;
 }
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 > 64 || isNaN(data19)){
-const err42 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema81.properties.min,data:data19};
+const err42 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema84.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -6890,7 +7004,7 @@ vErrors.push(err42);
 errors++;
 }
 if(data19 < 0 || isNaN(data19)){
-const err43 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema81.properties.min,data:data19};
+const err43 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema84.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -6902,7 +7016,7 @@ errors++;
 }
 let data20 = data18.max;
 if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
-const err44 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.max.type,parentSchema:schema81.properties.max,data:data20};
+const err44 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.max.type,parentSchema:schema84.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -6913,7 +7027,7 @@ errors++;
 }
 if((typeof data20 == "number") && (isFinite(data20))){
 if(data20 > 1024 || isNaN(data20)){
-const err45 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.max,data:data20};
+const err45 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -6923,7 +7037,7 @@ vErrors.push(err45);
 errors++;
 }
 if(data20 < 1 || isNaN(data20)){
-const err46 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.max,data:data20};
+const err46 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -6935,7 +7049,7 @@ errors++;
 }
 let data21 = data18.perPrincipal;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err47 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema81.properties.perPrincipal.type,parentSchema:schema81.properties.perPrincipal,data:data21};
+const err47 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.perPrincipal.type,parentSchema:schema84.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -6946,7 +7060,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 1024 || isNaN(data21)){
-const err48 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema81.properties.perPrincipal,data:data21};
+const err48 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -6956,7 +7070,7 @@ vErrors.push(err48);
 errors++;
 }
 if(data21 < 1 || isNaN(data21)){
-const err49 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema81.properties.perPrincipal,data:data21};
+const err49 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -6968,7 +7082,7 @@ errors++;
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema81.type,parentSchema:schema81,data:data18};
+const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data:data18};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -7035,7 +7149,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema126.type,parentSchema:schema126,data};
+const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema129.type,parentSchema:schema129,data};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -7054,7 +7168,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema35.required,parentSchema:schema35,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema38.required,parentSchema:schema38,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7090,7 +7204,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema35.discriminator,parentSchema:schema35,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema38.discriminator,parentSchema:schema38,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7101,7 +7215,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema35.discriminator,parentSchema:schema35,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema38.discriminator,parentSchema:schema38,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7112,7 +7226,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema35.type,parentSchema:schema35,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema38.type,parentSchema:schema38,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7125,7 +7239,7 @@ validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema140 = {"type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"$ref":"#/$defs/headerName"},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"}}}};
+const schema143 = {"type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"$ref":"#/$defs/headerName"},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"}}}};
 
 function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7135,7 +7249,7 @@ if(data.header === undefined){
 data.header = "X-Session-ID";
 }
 if(data.upstreams === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},schema:schema140.required,parentSchema:schema140,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},schema:schema143.required,parentSchema:schema143,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7146,7 +7260,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "header") || (key0 === "upstreams"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema140,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema143,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7183,7 +7297,7 @@ if(data.upstreams !== undefined){
 let data1 = data.upstreams;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema140.properties.upstreams,data:data1};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema143.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7196,7 +7310,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema140.properties.upstreams.items.type,parentSchema:schema140.properties.upstreams.items,data:data2};
+const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema143.properties.upstreams.items.type,parentSchema:schema143.properties.upstreams.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7208,7 +7322,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema140.properties.upstreams.type,parentSchema:schema140.properties.upstreams,data:data1};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema143.properties.upstreams.type,parentSchema:schema143.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7220,7 +7334,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema140.type,parentSchema:schema140,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema143.type,parentSchema:schema143,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7233,8 +7347,8 @@ validate84.errors = vErrors;
 return errors === 0;
 }
 
-const schema142 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
-const schema144 = {"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
+const schema145 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
+const schema147 = {"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
 
 function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7260,7 +7374,7 @@ data.onFailure = "continue";
 }
 for(const key0 in data){
 if(!((((((((key0 === "file") || (key0 === "maxSize")) || (key0 === "keep")) || (key0 === "methods")) || (key0 === "values")) || (key0 === "sessions")) || (key0 === "chain")) || (key0 === "onFailure"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema142,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema145,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7274,7 +7388,7 @@ if(data.file !== undefined){
 let data0 = data.file;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema142.properties.file,data:data0};
+const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema145.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7285,7 +7399,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema142.properties.file.type,parentSchema:schema142.properties.file,data:data0};
+const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema145.properties.file.type,parentSchema:schema145.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7332,7 +7446,7 @@ errors++;
 }
 let data2 = data.keep;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/type",keyword:"type",params:{type: "integer"},schema:schema142.properties.keep.type,parentSchema:schema142.properties.keep,data:data2};
+const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/type",keyword:"type",params:{type: "integer"},schema:schema145.properties.keep.type,parentSchema:schema145.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7343,7 +7457,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1000 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema142.properties.keep,data:data2};
+const err7 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema145.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7353,7 +7467,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema142.properties.keep,data:data2};
+const err8 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema145.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7365,7 +7479,7 @@ errors++;
 }
 let data3 = data.methods;
 if((typeof data3 !== "string") && (!(Array.isArray(data3)))){
-const err9 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data3};
+const err9 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7376,7 +7490,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data3};
+const err10 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7388,7 +7502,7 @@ errors++;
 }
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data3};
+const err11 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7402,7 +7516,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data4};
+const err12 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7413,7 +7527,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data4};
+const err13 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7427,7 +7541,7 @@ errors++;
 if(data.values !== undefined){
 let data5 = data.values;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err14 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data5};
+const err14 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -7438,7 +7552,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
+const err15 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -7450,7 +7564,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
+const err16 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -7464,7 +7578,7 @@ for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data6};
+const err17 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -7475,7 +7589,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data6};
+const err18 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -7489,7 +7603,7 @@ errors++;
 }
 let data7 = data.sessions;
 if(typeof data7 !== "string"){
-const err19 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "string"},schema:schema142.properties.sessions.type,parentSchema:schema142.properties.sessions,data:data7};
+const err19 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "string"},schema:schema145.properties.sessions.type,parentSchema:schema145.properties.sessions,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -7499,7 +7613,7 @@ vErrors.push(err19);
 errors++;
 }
 if(!((data7 === "hash") || (data7 === "plain"))){
-const err20 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/enum",keyword:"enum",params:{allowedValues: schema142.properties.sessions.enum},schema:schema142.properties.sessions.enum,parentSchema:schema142.properties.sessions,data:data7};
+const err20 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/enum",keyword:"enum",params:{allowedValues: schema145.properties.sessions.enum},schema:schema145.properties.sessions.enum,parentSchema:schema145.properties.sessions,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -7510,7 +7624,7 @@ errors++;
 }
 let data8 = data.chain;
 if(typeof data8 !== "boolean"){
-const err21 = {instancePath:instancePath+"/chain",schemaPath:"#/properties/chain/type",keyword:"type",params:{type: "boolean"},schema:schema142.properties.chain.type,parentSchema:schema142.properties.chain,data:data8};
+const err21 = {instancePath:instancePath+"/chain",schemaPath:"#/properties/chain/type",keyword:"type",params:{type: "boolean"},schema:schema145.properties.chain.type,parentSchema:schema145.properties.chain,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -7521,7 +7635,7 @@ errors++;
 }
 let data9 = data.onFailure;
 if(typeof data9 !== "string"){
-const err22 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema142.properties.onFailure.type,parentSchema:schema142.properties.onFailure,data:data9};
+const err22 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema145.properties.onFailure.type,parentSchema:schema145.properties.onFailure,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -7531,7 +7645,7 @@ vErrors.push(err22);
 errors++;
 }
 if(!((data9 === "continue") || (data9 === "refuse"))){
-const err23 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema142.properties.onFailure.enum},schema:schema142.properties.onFailure.enum,parentSchema:schema142.properties.onFailure,data:data9};
+const err23 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema145.properties.onFailure.enum},schema:schema145.properties.onFailure.enum,parentSchema:schema145.properties.onFailure,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -7542,7 +7656,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema142.type,parentSchema:schema142,data};
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema145.type,parentSchema:schema145,data};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -7555,8 +7669,8 @@ validate86.errors = vErrors;
 return errors === 0;
 }
 
-const schema148 = {"type":"object","additionalProperties":false,"properties":{"upstreams":{"type":"array","items":{"type":"string"}},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"}},"instructions":{"type":"string"},"principals":{"$ref":"#/$defs/globList"}}};
-const schema149 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}}};
+const schema151 = {"type":"object","additionalProperties":false,"properties":{"upstreams":{"type":"array","items":{"type":"string"}},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"}},"instructions":{"type":"string"},"principals":{"$ref":"#/$defs/globList"}}};
+const schema152 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}}};
 
 function validate89(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7564,7 +7678,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((key0 === "allow") || (key0 === "deny"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema149,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema152,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7582,7 +7696,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7593,7 +7707,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7605,7 +7719,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7623,7 +7737,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7634,7 +7748,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7646,7 +7760,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7658,7 +7772,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema149.type,parentSchema:schema149,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema152.type,parentSchema:schema152,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7679,7 +7793,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "prefixes")) || (key0 === "instructions")) || (key0 === "principals"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema148,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7696,7 +7810,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 !== "string"){
-const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema148.properties.upstreams.items.type,parentSchema:schema148.properties.upstreams.items,data:data1};
+const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema151.properties.upstreams.items.type,parentSchema:schema151.properties.upstreams.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7708,7 +7822,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema148.properties.upstreams.type,parentSchema:schema148.properties.upstreams,data:data0};
+const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema151.properties.upstreams.type,parentSchema:schema151.properties.upstreams,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7765,7 +7879,7 @@ errors++;
 }
 var valid3 = _errs11 === errors;
 if(!valid3){
-const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema148.properties.prefixes.propertyNames,parentSchema:schema148.properties.prefixes,data:data5};
+const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema151.properties.prefixes.propertyNames,parentSchema:schema151.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7778,8 +7892,8 @@ errors++;
 for(const key2 in data5){
 let data6 = data5[key2];
 if(typeof data6 === "string"){
-if(!pattern16.test(data6)){
-const err6 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema43,data:data6};
+if(!pattern19.test(data6)){
+const err6 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7790,7 +7904,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema43.type,parentSchema:schema43,data:data6};
+const err7 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7802,7 +7916,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},schema:schema148.properties.prefixes.type,parentSchema:schema148.properties.prefixes,data:data5};
+const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},schema:schema151.properties.prefixes.type,parentSchema:schema151.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7815,7 +7929,7 @@ errors++;
 if(data.instructions !== undefined){
 let data7 = data.instructions;
 if(typeof data7 !== "string"){
-const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema148.properties.instructions.type,parentSchema:schema148.properties.instructions,data:data7};
+const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema151.properties.instructions.type,parentSchema:schema151.properties.instructions,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7833,7 +7947,7 @@ for(let i1=0; i1<len1; i1++){
 let data9 = data8[i1];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema57.items,data:data9};
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data9};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7844,7 +7958,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema57.items.type,parentSchema:schema57.items,data:data9};
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data9};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7856,7 +7970,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema57.type,parentSchema:schema57,data:data8};
+const err12 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data8};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7868,7 +7982,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema148.type,parentSchema:schema148,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema151.type,parentSchema:schema151,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7881,7 +7995,7 @@ validate88.errors = vErrors;
 return errors === 0;
 }
 
-const schema156 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"},"negative":{"$ref":"#/$defs/duration"},"maxEntries":{"type":"integer","minimum":1,"maximum":10000000},"maxBytes":{"$ref":"#/$defs/size"},"meta":{"type":"boolean"}}};
+const schema159 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"},"negative":{"$ref":"#/$defs/duration"},"maxEntries":{"type":"integer","minimum":1,"maximum":10000000},"maxBytes":{"$ref":"#/$defs/size"},"meta":{"type":"boolean"}}};
 
 function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7904,7 +8018,7 @@ data.meta = false;
 }
 for(const key0 in data){
 if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema156,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7973,7 +8087,7 @@ errors++;
 }
 let data5 = data.maxEntries;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},schema:schema156.properties.maxEntries.type,parentSchema:schema156.properties.maxEntries,data:data5};
+const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},schema:schema159.properties.maxEntries.type,parentSchema:schema159.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7984,7 +8098,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 10000000 || isNaN(data5)){
-const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema156.properties.maxEntries,data:data5};
+const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema159.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7994,7 +8108,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema156.properties.maxEntries,data:data5};
+const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema159.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8041,7 +8155,7 @@ errors++;
 }
 let data7 = data.meta;
 if(typeof data7 !== "boolean"){
-const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},schema:schema156.properties.meta.type,parentSchema:schema156.properties.meta,data:data7};
+const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},schema:schema159.properties.meta.type,parentSchema:schema159.properties.meta,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8052,7 +8166,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema156.type,parentSchema:schema156,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema159.type,parentSchema:schema159,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8065,8 +8179,8 @@ validate94.errors = vErrors;
 return errors === 0;
 }
 
-const schema159 = {"type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch"},"to":{"type":"string"},"deny":{"type":"string","minLength":1}}};
-const schema160 = {"type":"object","additionalProperties":false,"properties":{"tool":{"$ref":"#/$defs/globs"},"prompt":{"$ref":"#/$defs/globs"},"resource":{"$ref":"#/$defs/globs"},"method":{"$ref":"#/$defs/globs"},"client":{"$ref":"#/$defs/globs"},"principal":{"$ref":"#/$defs/globs"}}};
+const schema162 = {"type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch"},"to":{"type":"string"},"deny":{"type":"string","minLength":1}}};
+const schema163 = {"type":"object","additionalProperties":false,"properties":{"tool":{"$ref":"#/$defs/globs"},"prompt":{"$ref":"#/$defs/globs"},"resource":{"$ref":"#/$defs/globs"},"method":{"$ref":"#/$defs/globs"},"client":{"$ref":"#/$defs/globs"},"principal":{"$ref":"#/$defs/globs"}}};
 
 function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8074,7 +8188,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema160,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8087,7 +8201,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8098,7 +8212,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8110,7 +8224,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8124,7 +8238,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8135,7 +8249,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8150,7 +8264,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8161,7 +8275,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8173,7 +8287,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8187,7 +8301,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8198,7 +8312,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8213,7 +8327,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8224,7 +8338,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8236,7 +8350,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8250,7 +8364,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8261,7 +8375,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8276,7 +8390,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8287,7 +8401,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8299,7 +8413,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8313,7 +8427,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8324,7 +8438,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8339,7 +8453,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8350,7 +8464,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8362,7 +8476,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8376,7 +8490,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8387,7 +8501,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8402,7 +8516,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -8413,7 +8527,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -8425,7 +8539,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -8439,7 +8553,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -8450,7 +8564,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -8464,7 +8578,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema160.type,parentSchema:schema160,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema163.type,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -8487,7 +8601,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},schema:schema159.oneOf[0].required,parentSchema:schema159.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},schema:schema162.oneOf[0].required,parentSchema:schema162.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8505,7 +8619,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},schema:schema159.oneOf[1].required,parentSchema:schema159.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},schema:schema162.oneOf[1].required,parentSchema:schema162.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8527,7 +8641,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},schema:schema159.oneOf,parentSchema:schema159,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},schema:schema162.oneOf,parentSchema:schema162,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8553,7 +8667,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema159,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema162,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8570,7 +8684,7 @@ errors = vErrors.length;
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},schema:schema159.properties.to.type,parentSchema:schema159.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},schema:schema162.properties.to.type,parentSchema:schema162.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8584,7 +8698,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema159.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema162.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8595,7 +8709,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},schema:schema159.properties.deny.type,parentSchema:schema159.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},schema:schema162.properties.deny.type,parentSchema:schema162.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8607,7 +8721,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema159.type,parentSchema:schema159,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema162.type,parentSchema:schema162,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8620,7 +8734,7 @@ validate100.errors = vErrors;
 return errors === 0;
 }
 
-const schema167 = {"type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema170 = {"type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 
 function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8628,7 +8742,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema167,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema170,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8658,7 +8772,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema167.type,parentSchema:schema167,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema170.type,parentSchema:schema170,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8671,12 +8785,12 @@ validate104.errors = vErrors;
 return errors === 0;
 }
 
-const schema168 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"}},"keysFile":{"type":"string","minLength":1},"keyHeader":{"$ref":"#/$defs/headerName"},"jwt":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"}},"resource":{"type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"except":{"type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}},"rules":{"type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"}}}};
-const schema169 = {"type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces"},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it"},"scopes":{"type":"array","items":{"$ref":"#/$defs/scope"}},"principal":{"type":"string","minLength":1,"maxLength":256}}};
-const schema170 = {"type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes"};
-const pattern79 = new RegExp("^[^\\s]{1,64}$", "u");
-const pattern80 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
-const pattern81 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
+const schema171 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"}},"keysFile":{"type":"string","minLength":1},"keyHeader":{"$ref":"#/$defs/headerName"},"jwt":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"}},"resource":{"type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"except":{"type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}},"rules":{"type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"}}}};
+const schema172 = {"type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces"},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it"},"scopes":{"type":"array","items":{"$ref":"#/$defs/scope"}},"principal":{"type":"string","minLength":1,"maxLength":256}}};
+const schema173 = {"type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes"};
+const pattern82 = new RegExp("^[^\\s]{1,64}$", "u");
+const pattern83 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
+const pattern84 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
 
 function validate110(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8686,7 +8800,7 @@ if(data.scopes === undefined){
 data.scopes = [];
 }
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},schema:schema169.required,parentSchema:schema169,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8696,7 +8810,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.hash === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},schema:schema169.required,parentSchema:schema169,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},schema:schema172.required,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8707,7 +8821,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "hash")) || (key0 === "scopes")) || (key0 === "principal"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema169,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8720,8 +8834,8 @@ errors++;
 if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
-if(!pattern79.test(data0)){
-const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},schema:"^[^\\s]{1,64}$",parentSchema:schema169.properties.name,data:data0};
+if(!pattern82.test(data0)){
+const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},schema:"^[^\\s]{1,64}$",parentSchema:schema172.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8732,7 +8846,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},schema:schema169.properties.name.type,parentSchema:schema169.properties.name,data:data0};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},schema:schema172.properties.name.type,parentSchema:schema172.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8745,8 +8859,8 @@ errors++;
 if(data.hash !== undefined){
 let data1 = data.hash;
 if(typeof data1 === "string"){
-if(!pattern80.test(data1)){
-const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema169.properties.hash,data:data1};
+if(!pattern83.test(data1)){
+const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema172.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8757,7 +8871,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},schema:schema169.properties.hash.type,parentSchema:schema169.properties.hash,data:data1};
+const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},schema:schema172.properties.hash.type,parentSchema:schema172.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8773,8 +8887,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern81.test(data3)){
-const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema170,data:data3};
+if(!pattern84.test(data3)){
+const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema173,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8785,7 +8899,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema170.type,parentSchema:schema170,data:data3};
+const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema173.type,parentSchema:schema173,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8797,7 +8911,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema169.properties.scopes.type,parentSchema:schema169.properties.scopes,data:data2};
+const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema172.properties.scopes.type,parentSchema:schema172.properties.scopes,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8810,7 +8924,7 @@ if(data.principal !== undefined){
 let data4 = data.principal;
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema169.properties.principal,data:data4};
+const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema172.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8820,7 +8934,7 @@ vErrors.push(err10);
 errors++;
 }
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema169.properties.principal,data:data4};
+const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8831,7 +8945,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},schema:schema169.properties.principal.type,parentSchema:schema169.properties.principal,data:data4};
+const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},schema:schema172.properties.principal.type,parentSchema:schema172.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8843,7 +8957,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema169.type,parentSchema:schema169,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema172.type,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8856,7 +8970,7 @@ validate110.errors = vErrors;
 return errors === 0;
 }
 
-const schema172 = {"type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1},"audience":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"algorithms":{"type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]}},"leeway":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"requires":{"type":"array","items":{"type":"string","minLength":1}},"type":{"type":"string","minLength":1}}};
+const schema175 = {"type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1},"audience":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"algorithms":{"type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]}},"leeway":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"requires":{"type":"array","items":{"type":"string","minLength":1}},"type":{"type":"string","minLength":1}}};
 
 function validate112(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8872,7 +8986,7 @@ if(data.requires === undefined){
 data.requires = [];
 }
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},schema:schema172.required,parentSchema:schema172,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},schema:schema175.required,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8882,7 +8996,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.jwks === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},schema:schema172.required,parentSchema:schema172,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},schema:schema175.required,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8893,7 +9007,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((((key0 === "issuer") || (key0 === "jwks")) || (key0 === "audience")) || (key0 === "algorithms")) || (key0 === "leeway")) || (key0 === "maxAge")) || (key0 === "requires")) || (key0 === "type"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema172,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8907,7 +9021,7 @@ if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.issuer,data:data0};
+const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8918,7 +9032,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},schema:schema172.properties.issuer.type,parentSchema:schema172.properties.issuer,data:data0};
+const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},schema:schema175.properties.issuer.type,parentSchema:schema175.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8932,7 +9046,7 @@ if(data.jwks !== undefined){
 let data1 = data.jwks;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.jwks,data:data1};
+const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8943,7 +9057,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},schema:schema172.properties.jwks.type,parentSchema:schema172.properties.jwks,data:data1};
+const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},schema:schema175.properties.jwks.type,parentSchema:schema175.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8957,7 +9071,7 @@ if(data.audience !== undefined){
 let data2 = data.audience;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema172.properties.audience,data:data2};
+const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema175.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8971,7 +9085,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.audience.items,data:data3};
+const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8982,7 +9096,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},schema:schema172.properties.audience.items.type,parentSchema:schema172.properties.audience.items,data:data3};
+const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},schema:schema175.properties.audience.items.type,parentSchema:schema175.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8994,7 +9108,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},schema:schema172.properties.audience.type,parentSchema:schema172.properties.audience,data:data2};
+const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},schema:schema175.properties.audience.type,parentSchema:schema175.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9007,7 +9121,7 @@ errors++;
 let data4 = data.algorithms;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema172.properties.algorithms,data:data4};
+const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema175.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9020,7 +9134,7 @@ const len1 = data4.length;
 for(let i1=0; i1<len1; i1++){
 let data5 = data4[i1];
 if(!(((((((((((data5 === "RS256") || (data5 === "RS384")) || (data5 === "RS512")) || (data5 === "PS256")) || (data5 === "PS384")) || (data5 === "PS512")) || (data5 === "ES256")) || (data5 === "ES384")) || (data5 === "ES512")) || (data5 === "EdDSA")) || (data5 === "Ed25519"))){
-const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema172.properties.algorithms.items.enum},schema:schema172.properties.algorithms.items.enum,parentSchema:schema172.properties.algorithms.items,data:data5};
+const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema175.properties.algorithms.items.enum},schema:schema175.properties.algorithms.items.enum,parentSchema:schema175.properties.algorithms.items,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9032,7 +9146,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},schema:schema172.properties.algorithms.type,parentSchema:schema172.properties.algorithms,data:data4};
+const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},schema:schema175.properties.algorithms.type,parentSchema:schema175.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9120,7 +9234,7 @@ for(let i2=0; i2<len2; i2++){
 let data9 = data8[i2];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.requires.items,data:data9};
+const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9131,7 +9245,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},schema:schema172.properties.requires.items.type,parentSchema:schema172.properties.requires.items,data:data9};
+const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},schema:schema175.properties.requires.items.type,parentSchema:schema175.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9143,7 +9257,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},schema:schema172.properties.requires.type,parentSchema:schema172.properties.requires,data:data8};
+const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},schema:schema175.properties.requires.type,parentSchema:schema175.properties.requires,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9156,7 +9270,7 @@ if(data.type !== undefined){
 let data10 = data.type;
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.type,data:data10};
+const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9167,7 +9281,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema172.properties.type.type,parentSchema:schema172.properties.type,data:data10};
+const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema175.properties.type.type,parentSchema:schema175.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9179,7 +9293,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema172.type,parentSchema:schema172,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema175.type,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9192,7 +9306,7 @@ validate112.errors = vErrors;
 return errors === 0;
 }
 
-const schema175 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"prompts":{"$ref":"#/$defs/globs"},"resources":{"$ref":"#/$defs/globs"},"scopes":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"}},"principals":{"$ref":"#/$defs/globs"}}};
+const schema178 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"prompts":{"$ref":"#/$defs/globs"},"resources":{"$ref":"#/$defs/globs"},"scopes":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"}},"principals":{"$ref":"#/$defs/globs"}}};
 
 function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -9202,7 +9316,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.scopes === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},schema:schema175.anyOf[0].required,parentSchema:schema175.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},schema:schema178.anyOf[0].required,parentSchema:schema178.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9218,7 +9332,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.principals === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},schema:schema175.anyOf[1].required,parentSchema:schema175.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},schema:schema178.anyOf[1].required,parentSchema:schema178.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9232,7 +9346,7 @@ var _valid0 = _errs3 === errors;
 valid0 = valid0 || _valid0;
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema175.anyOf,parentSchema:schema175,data};
+const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema178.anyOf,parentSchema:schema178,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9255,7 +9369,7 @@ vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "scopes")) || (key0 === "principals"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema175,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema178,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9268,7 +9382,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data0 = data.upstreams;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data0};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9279,7 +9393,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data0};
+const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9291,7 +9405,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data0};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9305,7 +9419,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data1};
+const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9316,7 +9430,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data1};
+const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9331,7 +9445,7 @@ errors++;
 if(data.tools !== undefined){
 let data2 = data.tools;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9342,7 +9456,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
+const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9354,7 +9468,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
+const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9368,7 +9482,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data3};
+const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9379,7 +9493,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data3};
+const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9394,7 +9508,7 @@ errors++;
 if(data.prompts !== undefined){
 let data4 = data.prompts;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data4};
+const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9405,7 +9519,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
+const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9417,7 +9531,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
+const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9431,7 +9545,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data5};
+const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9442,7 +9556,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data5};
+const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9457,7 +9571,7 @@ errors++;
 if(data.resources !== undefined){
 let data6 = data.resources;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data6};
+const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9468,7 +9582,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
+const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9480,7 +9594,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
+const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9494,7 +9608,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data7};
+const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data7};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9505,7 +9619,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data7};
+const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9521,7 +9635,7 @@ if(data.scopes !== undefined){
 let data8 = data.scopes;
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema175.properties.scopes,data:data8};
+const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema178.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9534,8 +9648,8 @@ const len4 = data8.length;
 for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
-if(!pattern81.test(data9)){
-const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema170,data:data9};
+if(!pattern84.test(data9)){
+const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema173,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9546,7 +9660,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema170.type,parentSchema:schema170,data:data9};
+const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema173.type,parentSchema:schema173,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -9558,7 +9672,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema175.properties.scopes.type,parentSchema:schema175.properties.scopes,data:data8};
+const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema178.properties.scopes.type,parentSchema:schema178.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -9571,7 +9685,7 @@ errors++;
 if(data.principals !== undefined){
 let data10 = data.principals;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data10};
+const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -9582,7 +9696,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data10};
+const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -9594,7 +9708,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data10};
+const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data10};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -9608,7 +9722,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data11};
+const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -9619,7 +9733,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data11};
+const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -9633,7 +9747,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema175.type,parentSchema:schema175,data};
+const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema178.type,parentSchema:schema178,data};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -9646,7 +9760,7 @@ validate114.errors = vErrors;
 return errors === 0;
 }
 
-const pattern85 = new RegExp("^https?://[^\\s#?]+$", "u");
+const pattern88 = new RegExp("^https?://[^\\s#?]+$", "u");
 
 function validate109(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -9656,7 +9770,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keys === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},schema:schema168.anyOf[0].required,parentSchema:schema168.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},schema:schema171.anyOf[0].required,parentSchema:schema171.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9672,7 +9786,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keysFile === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},schema:schema168.anyOf[1].required,parentSchema:schema168.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},schema:schema171.anyOf[1].required,parentSchema:schema171.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9688,7 +9802,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.jwt === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},schema:schema168.anyOf[2].required,parentSchema:schema168.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},schema:schema171.anyOf[2].required,parentSchema:schema171.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9703,7 +9817,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema168.anyOf,parentSchema:schema168,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema171.anyOf,parentSchema:schema171,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9735,7 +9849,7 @@ data.rules = [];
 }
 for(const key0 in data){
 if(!((((((((key0 === "keys") || (key0 === "keysFile")) || (key0 === "keyHeader")) || (key0 === "jwt")) || (key0 === "resource")) || (key0 === "listeners")) || (key0 === "except")) || (key0 === "rules"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema168,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema171,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9749,7 +9863,7 @@ if(data.keys !== undefined){
 let data0 = data.keys;
 if(Array.isArray(data0)){
 if(data0.length > 1000){
-const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},schema:1000,parentSchema:schema168.properties.keys,data:data0};
+const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},schema:1000,parentSchema:schema171.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9767,7 +9881,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},schema:schema168.properties.keys.type,parentSchema:schema168.properties.keys,data:data0};
+const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},schema:schema171.properties.keys.type,parentSchema:schema171.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9781,7 +9895,7 @@ if(data.keysFile !== undefined){
 let data2 = data.keysFile;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema168.properties.keysFile,data:data2};
+const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema171.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9792,7 +9906,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},schema:schema168.properties.keysFile.type,parentSchema:schema168.properties.keysFile,data:data2};
+const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},schema:schema171.properties.keysFile.type,parentSchema:schema171.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9829,7 +9943,7 @@ if(data.jwt !== undefined){
 let data4 = data.jwt;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema168.properties.jwt,data:data4};
+const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema171.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9847,7 +9961,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},schema:schema168.properties.jwt.type,parentSchema:schema168.properties.jwt,data:data4};
+const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},schema:schema171.properties.jwt.type,parentSchema:schema171.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9860,8 +9974,8 @@ errors++;
 if(data.resource !== undefined){
 let data6 = data.resource;
 if(typeof data6 === "string"){
-if(!pattern85.test(data6)){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},schema:"^https?://[^\\s#?]+$",parentSchema:schema168.properties.resource,data:data6};
+if(!pattern88.test(data6)){
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},schema:"^https?://[^\\s#?]+$",parentSchema:schema171.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9872,7 +9986,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},schema:schema168.properties.resource.type,parentSchema:schema168.properties.resource,data:data6};
+const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},schema:schema171.properties.resource.type,parentSchema:schema171.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9886,7 +10000,7 @@ if(data.listeners !== undefined){
 let data7 = data.listeners;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema168.properties.listeners,data:data7};
+const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema171.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9899,7 +10013,7 @@ const len2 = data7.length;
 for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 !== "string"){
-const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema168.properties.listeners.items.type,parentSchema:schema168.properties.listeners.items,data:data8};
+const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema171.properties.listeners.items.type,parentSchema:schema171.properties.listeners.items,data:data8};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9911,7 +10025,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema168.properties.listeners.type,parentSchema:schema168.properties.listeners,data:data7};
+const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema171.properties.listeners.type,parentSchema:schema171.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9928,7 +10042,7 @@ for(let i3=0; i3<len3; i3++){
 let data10 = data9[i3];
 if(typeof data10 === "string"){
 if(!pattern4.test(data10)){
-const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema168.properties.except.items,data:data10};
+const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema171.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9939,7 +10053,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},schema:schema168.properties.except.items.type,parentSchema:schema168.properties.except.items,data:data10};
+const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},schema:schema171.properties.except.items.type,parentSchema:schema171.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9951,7 +10065,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},schema:schema168.properties.except.type,parentSchema:schema168.properties.except,data:data9};
+const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},schema:schema171.properties.except.type,parentSchema:schema171.properties.except,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9971,7 +10085,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema168.properties.rules.type,parentSchema:schema168.properties.rules,data:data11};
+const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema171.properties.rules.type,parentSchema:schema171.properties.rules,data:data11};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9982,7 +10096,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema168.type,parentSchema:schema168,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema171.type,parentSchema:schema171,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9995,8 +10109,8 @@ validate109.errors = vErrors;
 return errors === 0;
 }
 
-const schema182 = {"type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"}},"onFailure":{"enum":["refuse","continue"],"type":"string"},"state":{"type":"string","minLength":1}}};
-const schema184 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"type":"array","items":{"enum":["principal","session","tool","upstream"]}},"principals":{"$ref":"#/$defs/globs"},"profiles":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"upstreams":{"$ref":"#/$defs/globs"},"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1},"inFlight":{"type":"integer","minimum":1,"maximum":100000}}};
+const schema185 = {"type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"}},"onFailure":{"enum":["refuse","continue"],"type":"string"},"state":{"type":"string","minLength":1}}};
+const schema187 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"type":"array","items":{"enum":["principal","session","tool","upstream"]}},"principals":{"$ref":"#/$defs/globs"},"profiles":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"upstreams":{"$ref":"#/$defs/globs"},"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1},"inFlight":{"type":"integer","minimum":1,"maximum":100000}}};
 
 function validate118(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -10006,7 +10120,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perMinute === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},schema:schema184.anyOf[0].required,parentSchema:schema184.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},schema:schema187.anyOf[0].required,parentSchema:schema187.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10022,7 +10136,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perDay === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},schema:schema184.anyOf[1].required,parentSchema:schema184.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},schema:schema187.anyOf[1].required,parentSchema:schema187.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10038,7 +10152,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.inFlight === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},schema:schema184.anyOf[2].required,parentSchema:schema184.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},schema:schema187.anyOf[2].required,parentSchema:schema187.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10053,7 +10167,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema184.anyOf,parentSchema:schema184,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema187.anyOf,parentSchema:schema187,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10079,7 +10193,7 @@ data.per = ["principal"];
 }
 for(const key0 in data){
 if(!((((((((key0 === "per") || (key0 === "principals")) || (key0 === "profiles")) || (key0 === "tools")) || (key0 === "upstreams")) || (key0 === "perMinute")) || (key0 === "perDay")) || (key0 === "inFlight"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema184,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema187,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10095,7 +10209,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((data1 === "principal") || (data1 === "session")) || (data1 === "tool")) || (data1 === "upstream"))){
-const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema184.properties.per.items.enum},schema:schema184.properties.per.items.enum,parentSchema:schema184.properties.per.items,data:data1};
+const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema187.properties.per.items.enum},schema:schema187.properties.per.items.enum,parentSchema:schema187.properties.per.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10107,7 +10221,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},schema:schema184.properties.per.type,parentSchema:schema184.properties.per,data:data0};
+const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},schema:schema187.properties.per.type,parentSchema:schema187.properties.per,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10119,7 +10233,7 @@ errors++;
 if(data.principals !== undefined){
 let data2 = data.principals;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data2};
+const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10130,7 +10244,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
+const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10142,7 +10256,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data2};
+const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10156,7 +10270,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data3};
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10167,7 +10281,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data3};
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10182,7 +10296,7 @@ errors++;
 if(data.profiles !== undefined){
 let data4 = data.profiles;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err12 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data4};
+const err12 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10193,7 +10307,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
+const err13 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10205,7 +10319,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err14 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data4};
+const err14 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10219,7 +10333,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data5};
+const err15 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10230,7 +10344,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data5};
+const err16 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10245,7 +10359,7 @@ errors++;
 if(data.tools !== undefined){
 let data6 = data.tools;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err17 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data6};
+const err17 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10256,7 +10370,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
+const err18 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10268,7 +10382,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err19 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data6};
+const err19 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10282,7 +10396,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data7};
+const err20 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10293,7 +10407,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data7};
+const err21 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10308,7 +10422,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data8 = data.upstreams;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err22 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data8};
+const err22 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -10319,7 +10433,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data8};
+const err23 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -10331,7 +10445,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data8};
+const err24 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -10345,7 +10459,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err25 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data9};
+const err25 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -10356,7 +10470,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data9};
+const err26 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -10371,7 +10485,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data10 = data.perMinute;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-const err27 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema184.properties.perMinute.type,parentSchema:schema184.properties.perMinute,data:data10};
+const err27 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema187.properties.perMinute.type,parentSchema:schema187.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -10382,7 +10496,7 @@ errors++;
 }
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 > 100000 || isNaN(data10)){
-const err28 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema184.properties.perMinute,data:data10};
+const err28 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema187.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -10392,7 +10506,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data10 < 1 || isNaN(data10)){
-const err29 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema184.properties.perMinute,data:data10};
+const err29 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema187.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -10406,7 +10520,7 @@ errors++;
 if(data.perDay !== undefined){
 let data11 = data.perDay;
 if(!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))){
-const err30 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema184.properties.perDay.type,parentSchema:schema184.properties.perDay,data:data11};
+const err30 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema187.properties.perDay.type,parentSchema:schema187.properties.perDay,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -10417,7 +10531,7 @@ errors++;
 }
 if((typeof data11 == "number") && (isFinite(data11))){
 if(data11 < 1 || isNaN(data11)){
-const err31 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema184.properties.perDay,data:data11};
+const err31 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema187.properties.perDay,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -10431,7 +10545,7 @@ errors++;
 if(data.inFlight !== undefined){
 let data12 = data.inFlight;
 if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
-const err32 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},schema:schema184.properties.inFlight.type,parentSchema:schema184.properties.inFlight,data:data12};
+const err32 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},schema:schema187.properties.inFlight.type,parentSchema:schema187.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -10442,7 +10556,7 @@ errors++;
 }
 if((typeof data12 == "number") && (isFinite(data12))){
 if(data12 > 100000 || isNaN(data12)){
-const err33 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema184.properties.inFlight,data:data12};
+const err33 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema187.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -10452,7 +10566,7 @@ vErrors.push(err33);
 errors++;
 }
 if(data12 < 1 || isNaN(data12)){
-const err34 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema184.properties.inFlight,data:data12};
+const err34 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema187.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -10465,7 +10579,7 @@ errors++;
 }
 }
 else {
-const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema184.type,parentSchema:schema184,data};
+const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema187.type,parentSchema:schema187,data};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -10490,7 +10604,7 @@ if(data.state === undefined){
 data.state = ".gateway";
 }
 if(data.rules === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},schema:schema182.required,parentSchema:schema182,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},schema:schema185.required,parentSchema:schema185,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10501,7 +10615,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "rules") || (key0 === "onFailure")) || (key0 === "state"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema182,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema185,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10540,7 +10654,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema182.properties.rules.propertyNames,parentSchema:schema182.properties.rules,data:data0};
+const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema185.properties.rules.propertyNames,parentSchema:schema185.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10558,7 +10672,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},schema:schema182.properties.rules.type,parentSchema:schema182.properties.rules,data:data0};
+const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},schema:schema185.properties.rules.type,parentSchema:schema185.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10570,7 +10684,7 @@ errors++;
 }
 let data2 = data.onFailure;
 if(typeof data2 !== "string"){
-const err6 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema182.properties.onFailure.type,parentSchema:schema182.properties.onFailure,data:data2};
+const err6 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema185.properties.onFailure.type,parentSchema:schema185.properties.onFailure,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10580,7 +10694,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data2 === "refuse") || (data2 === "continue"))){
-const err7 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema182.properties.onFailure.enum},schema:schema182.properties.onFailure.enum,parentSchema:schema182.properties.onFailure,data:data2};
+const err7 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema185.properties.onFailure.enum},schema:schema185.properties.onFailure.enum,parentSchema:schema185.properties.onFailure,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10592,7 +10706,7 @@ errors++;
 let data3 = data.state;
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err8 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema182.properties.state,data:data3};
+const err8 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema185.properties.state,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10603,7 +10717,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema182.properties.state.type,parentSchema:schema182.properties.state,data:data3};
+const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema185.properties.state.type,parentSchema:schema185.properties.state,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10614,7 +10728,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema182.type,parentSchema:schema182,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema185.type,parentSchema:schema185,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10627,14 +10741,14 @@ validate117.errors = vErrors;
 return errors === 0;
 }
 
-const schema189 = {"type":"object","additionalProperties":false,"properties":{"list":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"}},"defaults":{"$ref":"#/$defs/AgentSettingsConfig"},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"roots":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"type":"integer","minimum":1,"maximum":256},"prefix":{"type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","x-says":"up to 32 letters, digits, dots, hyphens or underscores"}}};
-const schema225 = {"type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1}}};
-const pattern111 = new RegExp("^[A-Za-z0-9_.-]{0,32}$", "u");
-const schema191 = {"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096},"args":{"type":"array","items":{"type":"string","maxLength":4096}},"enabled":{"type":"boolean"},"title":{"type":"string","minLength":1,"maxLength":128},"description":{"type":"string","maxLength":2048},"capabilities":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"}},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
-const schema220 = {"type":"object","additionalProperties":false,"properties":{"tools":{"type":"array","items":{"type":"string","minLength":1}},"maxDepth":{"type":"integer","minimum":0,"maximum":8},"maxTasks":{"type":"integer","minimum":0,"maximum":1000}}};
-const pattern90 = new RegExp("^[a-z0-9][a-z0-9._-]{0,63}$", "u");
-const schema192 = {"type":"object","additionalProperties":false,"properties":{"method":{"type":"string","minLength":1,"maxLength":128},"meta":{"type":"object","x-secret":true},"provider":{"$ref":"#/$defs/AgentProviderConfig"}}};
-const schema193 = {"type":"object","additionalProperties":false,"required":["id","api","url"],"properties":{"id":{"description":"The agent's own id of the provider.","type":"string","minLength":1,"maxLength":128},"api":{"description":"The kind of API behind it.","type":"string","minLength":1,"maxLength":64},"url":{"description":"Where it is.","type":"string","minLength":1,"maxLength":2048},"headers":{"type":"object","additionalProperties":{"type":"string","x-secret":true}}}};
+const schema192 = {"type":"object","additionalProperties":false,"properties":{"list":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"}},"defaults":{"$ref":"#/$defs/AgentSettingsConfig"},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"roots":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"type":"integer","minimum":1,"maximum":256},"prefix":{"type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","x-says":"up to 32 letters, digits, dots, hyphens or underscores"}}};
+const schema228 = {"type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1}}};
+const pattern114 = new RegExp("^[A-Za-z0-9_.-]{0,32}$", "u");
+const schema194 = {"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096},"args":{"type":"array","items":{"type":"string","maxLength":4096}},"enabled":{"type":"boolean"},"title":{"type":"string","minLength":1,"maxLength":128},"description":{"type":"string","maxLength":2048},"capabilities":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"}},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
+const schema223 = {"type":"object","additionalProperties":false,"properties":{"tools":{"type":"array","items":{"type":"string","minLength":1}},"maxDepth":{"type":"integer","minimum":0,"maximum":8},"maxTasks":{"type":"integer","minimum":0,"maximum":1000}}};
+const pattern93 = new RegExp("^[a-z0-9][a-z0-9._-]{0,63}$", "u");
+const schema195 = {"type":"object","additionalProperties":false,"properties":{"method":{"type":"string","minLength":1,"maxLength":128},"meta":{"type":"object","x-secret":true},"provider":{"$ref":"#/$defs/AgentProviderConfig"}}};
+const schema196 = {"type":"object","additionalProperties":false,"required":["id","api","url"],"properties":{"id":{"description":"The agent's own id of the provider.","type":"string","minLength":1,"maxLength":128},"api":{"description":"The kind of API behind it.","type":"string","minLength":1,"maxLength":64},"url":{"description":"Where it is.","type":"string","minLength":1,"maxLength":2048},"headers":{"type":"object","additionalProperties":{"type":"string","x-secret":true}}}};
 
 function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -10642,7 +10756,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "method") || (key0 === "meta")) || (key0 === "provider"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema192,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema195,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10656,7 +10770,7 @@ if(data.method !== undefined){
 let data0 = data.method;
 if(typeof data0 === "string"){
 if(data0.length > 128){
-const err1 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema192.properties.method,data:data0};
+const err1 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema195.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10666,7 +10780,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema192.properties.method,data:data0};
+const err2 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10677,7 +10791,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},schema:schema192.properties.method.type,parentSchema:schema192.properties.method,data:data0};
+const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},schema:schema195.properties.method.type,parentSchema:schema195.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10690,7 +10804,7 @@ errors++;
 if(data.meta !== undefined){
 let data1 = data.meta;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "object"},schema:schema192.properties.meta.type,parentSchema:schema192.properties.meta,data:data1};
+const err4 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "object"},schema:schema195.properties.meta.type,parentSchema:schema195.properties.meta,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10707,7 +10821,7 @@ if(data2.headers === undefined){
 data2.headers = {};
 }
 if(data2.id === undefined){
-const err5 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "id"},schema:schema193.required,parentSchema:schema193,data:data2};
+const err5 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "id"},schema:schema196.required,parentSchema:schema196,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10717,7 +10831,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data2.api === undefined){
-const err6 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "api"},schema:schema193.required,parentSchema:schema193,data:data2};
+const err6 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "api"},schema:schema196.required,parentSchema:schema196,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10727,7 +10841,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2.url === undefined){
-const err7 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "url"},schema:schema193.required,parentSchema:schema193,data:data2};
+const err7 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "url"},schema:schema196.required,parentSchema:schema196,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10738,7 +10852,7 @@ errors++;
 }
 for(const key1 in data2){
 if(!((((key1 === "id") || (key1 === "api")) || (key1 === "url")) || (key1 === "headers"))){
-const err8 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema193,data:data2};
+const err8 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema196,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10752,7 +10866,7 @@ if(data2.id !== undefined){
 let data3 = data2.id;
 if(typeof data3 === "string"){
 if(data3.length > 128){
-const err9 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema193.properties.id,data:data3};
+const err9 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema196.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10762,7 +10876,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.id,data:data3};
+const err10 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema196.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10773,7 +10887,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/type",keyword:"type",params:{type: "string"},schema:schema193.properties.id.type,parentSchema:schema193.properties.id,data:data3};
+const err11 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/type",keyword:"type",params:{type: "string"},schema:schema196.properties.id.type,parentSchema:schema196.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10787,7 +10901,7 @@ if(data2.api !== undefined){
 let data4 = data2.api;
 if(typeof data4 === "string"){
 if(data4.length > 64){
-const err12 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema193.properties.api,data:data4};
+const err12 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema196.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10797,7 +10911,7 @@ vErrors.push(err12);
 errors++;
 }
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.api,data:data4};
+const err13 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema196.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10808,7 +10922,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/type",keyword:"type",params:{type: "string"},schema:schema193.properties.api.type,parentSchema:schema193.properties.api,data:data4};
+const err14 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/type",keyword:"type",params:{type: "string"},schema:schema196.properties.api.type,parentSchema:schema196.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10822,7 +10936,7 @@ if(data2.url !== undefined){
 let data5 = data2.url;
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err15 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema193.properties.url,data:data5};
+const err15 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema196.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10832,7 +10946,7 @@ vErrors.push(err15);
 errors++;
 }
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.url,data:data5};
+const err16 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema196.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10843,7 +10957,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/type",keyword:"type",params:{type: "string"},schema:schema193.properties.url.type,parentSchema:schema193.properties.url,data:data5};
+const err17 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/type",keyword:"type",params:{type: "string"},schema:schema196.properties.url.type,parentSchema:schema196.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10858,7 +10972,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err18 = {instancePath:instancePath+"/provider/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/AgentProviderConfig/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema193.properties.headers.additionalProperties.type,parentSchema:schema193.properties.headers.additionalProperties,data:data7};
+const err18 = {instancePath:instancePath+"/provider/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/AgentProviderConfig/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema196.properties.headers.additionalProperties.type,parentSchema:schema196.properties.headers.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10870,7 +10984,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/provider/headers",schemaPath:"#/$defs/AgentProviderConfig/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema193.properties.headers.type,parentSchema:schema193.properties.headers,data:data6};
+const err19 = {instancePath:instancePath+"/provider/headers",schemaPath:"#/$defs/AgentProviderConfig/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema196.properties.headers.type,parentSchema:schema196.properties.headers,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10881,7 +10995,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/type",keyword:"type",params:{type: "object"},schema:schema193.type,parentSchema:schema193,data:data2};
+const err20 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/type",keyword:"type",params:{type: "object"},schema:schema196.type,parentSchema:schema196,data:data2};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10893,7 +11007,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema192.type,parentSchema:schema192,data};
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema195.type,parentSchema:schema195,data};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10906,7 +11020,7 @@ validate123.errors = vErrors;
 return errors === 0;
 }
 
-const schema194 = {"type":"object","additionalProperties":false,"properties":{"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1,"maximum":10000000},"concurrent":{"type":"integer","minimum":1,"maximum":256},"queue":{"type":"integer","minimum":0,"maximum":4096},"queueTimeout":{"$ref":"#/$defs/duration"},"onLimit":{"enum":["fallback","queue","reject"]}}};
+const schema197 = {"type":"object","additionalProperties":false,"properties":{"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1,"maximum":10000000},"concurrent":{"type":"integer","minimum":1,"maximum":256},"queue":{"type":"integer","minimum":0,"maximum":4096},"queueTimeout":{"$ref":"#/$defs/duration"},"onLimit":{"enum":["fallback","queue","reject"]}}};
 
 function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -10914,7 +11028,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "perMinute") || (key0 === "perDay")) || (key0 === "concurrent")) || (key0 === "queue")) || (key0 === "queueTimeout")) || (key0 === "onLimit"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema194,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema197,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10927,7 +11041,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data0 = data.perMinute;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.perMinute.type,parentSchema:schema194.properties.perMinute,data:data0};
+const err1 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema197.properties.perMinute.type,parentSchema:schema197.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10938,7 +11052,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 100000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema194.properties.perMinute,data:data0};
+const err2 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema197.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10948,7 +11062,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema194.properties.perMinute,data:data0};
+const err3 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema197.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10962,7 +11076,7 @@ errors++;
 if(data.perDay !== undefined){
 let data1 = data.perDay;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.perDay.type,parentSchema:schema194.properties.perDay,data:data1};
+const err4 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema197.properties.perDay.type,parentSchema:schema197.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10973,7 +11087,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 10000000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema194.properties.perDay,data:data1};
+const err5 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema197.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10983,7 +11097,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema194.properties.perDay,data:data1};
+const err6 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema197.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10997,7 +11111,7 @@ errors++;
 if(data.concurrent !== undefined){
 let data2 = data.concurrent;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.concurrent.type,parentSchema:schema194.properties.concurrent,data:data2};
+const err7 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/type",keyword:"type",params:{type: "integer"},schema:schema197.properties.concurrent.type,parentSchema:schema197.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11008,7 +11122,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 256 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema194.properties.concurrent,data:data2};
+const err8 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema197.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11018,7 +11132,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema194.properties.concurrent,data:data2};
+const err9 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema197.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11032,7 +11146,7 @@ errors++;
 if(data.queue !== undefined){
 let data3 = data.queue;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.queue.type,parentSchema:schema194.properties.queue,data:data3};
+const err10 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema197.properties.queue.type,parentSchema:schema197.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11043,7 +11157,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 4096 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},schema:4096,parentSchema:schema194.properties.queue,data:data3};
+const err11 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},schema:4096,parentSchema:schema197.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11053,7 +11167,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 0 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema194.properties.queue,data:data3};
+const err12 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema197.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11104,7 +11218,7 @@ errors++;
 if(data.onLimit !== undefined){
 let data5 = data.onLimit;
 if(!(((data5 === "fallback") || (data5 === "queue")) || (data5 === "reject"))){
-const err16 = {instancePath:instancePath+"/onLimit",schemaPath:"#/properties/onLimit/enum",keyword:"enum",params:{allowedValues: schema194.properties.onLimit.enum},schema:schema194.properties.onLimit.enum,parentSchema:schema194.properties.onLimit,data:data5};
+const err16 = {instancePath:instancePath+"/onLimit",schemaPath:"#/properties/onLimit/enum",keyword:"enum",params:{allowedValues: schema197.properties.onLimit.enum},schema:schema197.properties.onLimit.enum,parentSchema:schema197.properties.onLimit,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11116,7 +11230,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema194.type,parentSchema:schema194,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema197.type,parentSchema:schema197,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11129,7 +11243,7 @@ validate125.errors = vErrors;
 return errors === 0;
 }
 
-const schema196 = {"type":"object","additionalProperties":false,"properties":{"initialize":{"$ref":"#/$defs/duration"},"session":{"$ref":"#/$defs/duration"},"firstUpdate":{"$ref":"#/$defs/duration"},"idle":{"$ref":"#/$defs/duration"},"turn":{"$ref":"#/$defs/duration"},"cancel":{"$ref":"#/$defs/duration"}}};
+const schema199 = {"type":"object","additionalProperties":false,"properties":{"initialize":{"$ref":"#/$defs/duration"},"session":{"$ref":"#/$defs/duration"},"firstUpdate":{"$ref":"#/$defs/duration"},"idle":{"$ref":"#/$defs/duration"},"turn":{"$ref":"#/$defs/duration"},"cancel":{"$ref":"#/$defs/duration"}}};
 
 function validate127(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -11137,7 +11251,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "initialize") || (key0 === "session")) || (key0 === "firstUpdate")) || (key0 === "idle")) || (key0 === "turn")) || (key0 === "cancel"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema196,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema199,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11371,7 +11485,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema196.type,parentSchema:schema196,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema199.type,parentSchema:schema199,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -11384,7 +11498,7 @@ validate127.errors = vErrors;
 return errors === 0;
 }
 
-const schema203 = {"type":"object","additionalProperties":false,"properties":{"warm":{"type":"integer","minimum":0,"maximum":16},"processes":{"type":"integer","minimum":1,"maximum":64},"sessions":{"type":"integer","minimum":1,"maximum":64},"idle":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"maxTurns":{"type":"integer","minimum":1,"maximum":100000},"maxMemory":{"$ref":"#/$defs/size"}}};
+const schema206 = {"type":"object","additionalProperties":false,"properties":{"warm":{"type":"integer","minimum":0,"maximum":16},"processes":{"type":"integer","minimum":1,"maximum":64},"sessions":{"type":"integer","minimum":1,"maximum":64},"idle":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"maxTurns":{"type":"integer","minimum":1,"maximum":100000},"maxMemory":{"$ref":"#/$defs/size"}}};
 
 function validate129(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -11392,7 +11506,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "warm") || (key0 === "processes")) || (key0 === "sessions")) || (key0 === "idle")) || (key0 === "maxAge")) || (key0 === "maxTurns")) || (key0 === "maxMemory"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema203,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema206,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11405,7 +11519,7 @@ errors++;
 if(data.warm !== undefined){
 let data0 = data.warm;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/type",keyword:"type",params:{type: "integer"},schema:schema203.properties.warm.type,parentSchema:schema203.properties.warm,data:data0};
+const err1 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/type",keyword:"type",params:{type: "integer"},schema:schema206.properties.warm.type,parentSchema:schema206.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11416,7 +11530,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 16 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/maximum",keyword:"maximum",params:{comparison: "<=", limit: 16},schema:16,parentSchema:schema203.properties.warm,data:data0};
+const err2 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/maximum",keyword:"maximum",params:{comparison: "<=", limit: 16},schema:16,parentSchema:schema206.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11426,7 +11540,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema203.properties.warm,data:data0};
+const err3 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema206.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11440,7 +11554,7 @@ errors++;
 if(data.processes !== undefined){
 let data1 = data.processes;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema203.properties.processes.type,parentSchema:schema203.properties.processes,data:data1};
+const err4 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema206.properties.processes.type,parentSchema:schema206.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11451,7 +11565,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 64 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema203.properties.processes,data:data1};
+const err5 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema206.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11461,7 +11575,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema203.properties.processes,data:data1};
+const err6 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema206.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11475,7 +11589,7 @@ errors++;
 if(data.sessions !== undefined){
 let data2 = data.sessions;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema203.properties.sessions.type,parentSchema:schema203.properties.sessions,data:data2};
+const err7 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema206.properties.sessions.type,parentSchema:schema206.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11486,7 +11600,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 64 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema203.properties.sessions,data:data2};
+const err8 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema206.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11496,7 +11610,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema203.properties.sessions,data:data2};
+const err9 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema206.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11584,7 +11698,7 @@ errors++;
 if(data.maxTurns !== undefined){
 let data5 = data.maxTurns;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err16 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/type",keyword:"type",params:{type: "integer"},schema:schema203.properties.maxTurns.type,parentSchema:schema203.properties.maxTurns,data:data5};
+const err16 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/type",keyword:"type",params:{type: "integer"},schema:schema206.properties.maxTurns.type,parentSchema:schema206.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11595,7 +11709,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 100000 || isNaN(data5)){
-const err17 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema203.properties.maxTurns,data:data5};
+const err17 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema206.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11605,7 +11719,7 @@ vErrors.push(err17);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err18 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema203.properties.maxTurns,data:data5};
+const err18 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema206.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -11655,7 +11769,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema203.type,parentSchema:schema203,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema206.type,parentSchema:schema206,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -11668,15 +11782,15 @@ validate129.errors = vErrors;
 return errors === 0;
 }
 
-const schema207 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentPermissionRuleConfig"},"maxItems":256},"default":{"enum":["allow","deny","ask"]},"askTimeout":{"$ref":"#/$defs/duration"}}};
-const schema208 = {"type":"object","additionalProperties":false,"required":["do"],"properties":{"kinds":{"type":"array","items":{"enum":["read","edit","delete","move","search","execute","think","fetch","switch_mode","other"]},"minItems":1},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"within":{"type":"string","minLength":1,"maxLength":4096},"titles":{"$ref":"#/$defs/globs"},"do":{"description":"`allow` this once, `deny` this once, or `ask` the caller.","enum":["allow","deny","ask"]}}};
+const schema210 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentPermissionRuleConfig"},"maxItems":256},"default":{"enum":["allow","deny","ask"]},"askTimeout":{"$ref":"#/$defs/duration"}}};
+const schema211 = {"type":"object","additionalProperties":false,"required":["do"],"properties":{"kinds":{"type":"array","items":{"enum":["read","edit","delete","move","search","execute","think","fetch","switch_mode","other"]},"minItems":1},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"within":{"type":"string","minLength":1,"maxLength":4096},"titles":{"$ref":"#/$defs/globs"},"do":{"description":"`allow` this once, `deny` this once, or `ask` the caller.","enum":["allow","deny","ask"]}}};
 
 function validate132(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.do === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "do"},schema:schema208.required,parentSchema:schema208,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "do"},schema:schema211.required,parentSchema:schema211,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11687,7 +11801,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "kinds") || (key0 === "commands")) || (key0 === "within")) || (key0 === "titles")) || (key0 === "do"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema208,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema211,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11701,7 +11815,7 @@ if(data.kinds !== undefined){
 let data0 = data.kinds;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema208.properties.kinds,data:data0};
+const err2 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema211.properties.kinds,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11714,7 +11828,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((((((((data1 === "read") || (data1 === "edit")) || (data1 === "delete")) || (data1 === "move")) || (data1 === "search")) || (data1 === "execute")) || (data1 === "think")) || (data1 === "fetch")) || (data1 === "switch_mode")) || (data1 === "other"))){
-const err3 = {instancePath:instancePath+"/kinds/" + i0,schemaPath:"#/properties/kinds/items/enum",keyword:"enum",params:{allowedValues: schema208.properties.kinds.items.enum},schema:schema208.properties.kinds.items.enum,parentSchema:schema208.properties.kinds.items,data:data1};
+const err3 = {instancePath:instancePath+"/kinds/" + i0,schemaPath:"#/properties/kinds/items/enum",keyword:"enum",params:{allowedValues: schema211.properties.kinds.items.enum},schema:schema211.properties.kinds.items.enum,parentSchema:schema211.properties.kinds.items,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11726,7 +11840,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "array"},schema:schema208.properties.kinds.type,parentSchema:schema208.properties.kinds,data:data0};
+const err4 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "array"},schema:schema211.properties.kinds.type,parentSchema:schema211.properties.kinds,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11744,7 +11858,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length > 4096){
-const err5 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema208.properties.commands.items,data:data3};
+const err5 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema211.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11754,7 +11868,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data3.length < 1){
-const err6 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema208.properties.commands.items,data:data3};
+const err6 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema211.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11765,7 +11879,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema208.properties.commands.items.type,parentSchema:schema208.properties.commands.items,data:data3};
+const err7 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema211.properties.commands.items.type,parentSchema:schema211.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11777,7 +11891,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema208.properties.commands.type,parentSchema:schema208.properties.commands,data:data2};
+const err8 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema211.properties.commands.type,parentSchema:schema211.properties.commands,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11791,7 +11905,7 @@ if(data.within !== undefined){
 let data4 = data.within;
 if(typeof data4 === "string"){
 if(data4.length > 4096){
-const err9 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema208.properties.within,data:data4};
+const err9 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema211.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11801,7 +11915,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4.length < 1){
-const err10 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema208.properties.within,data:data4};
+const err10 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema211.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11812,7 +11926,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/type",keyword:"type",params:{type: "string"},schema:schema208.properties.within.type,parentSchema:schema208.properties.within,data:data4};
+const err11 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/type",keyword:"type",params:{type: "string"},schema:schema211.properties.within.type,parentSchema:schema211.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11825,7 +11939,7 @@ errors++;
 if(data.titles !== undefined){
 let data5 = data.titles;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err12 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data5};
+const err12 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11836,7 +11950,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err13 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
+const err13 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -11848,7 +11962,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
+const err14 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -11862,7 +11976,7 @@ for(let i2=0; i2<len2; i2++){
 let data6 = data5[i2];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err15 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data6};
+const err15 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -11873,7 +11987,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data6};
+const err16 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11888,7 +12002,7 @@ errors++;
 if(data.do !== undefined){
 let data7 = data.do;
 if(!(((data7 === "allow") || (data7 === "deny")) || (data7 === "ask"))){
-const err17 = {instancePath:instancePath+"/do",schemaPath:"#/properties/do/enum",keyword:"enum",params:{allowedValues: schema208.properties.do.enum},schema:schema208.properties.do.enum,parentSchema:schema208.properties.do,data:data7};
+const err17 = {instancePath:instancePath+"/do",schemaPath:"#/properties/do/enum",keyword:"enum",params:{allowedValues: schema211.properties.do.enum},schema:schema211.properties.do.enum,parentSchema:schema211.properties.do,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11900,7 +12014,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema208.type,parentSchema:schema208,data};
+const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema211.type,parentSchema:schema211,data};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -11920,7 +12034,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "rules") || (key0 === "default")) || (key0 === "askTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema207,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema210,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11934,7 +12048,7 @@ if(data.rules !== undefined){
 let data0 = data.rules;
 if(Array.isArray(data0)){
 if(data0.length > 256){
-const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema207.properties.rules,data:data0};
+const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema210.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11952,7 +12066,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema207.properties.rules.type,parentSchema:schema207.properties.rules,data:data0};
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema210.properties.rules.type,parentSchema:schema210.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11965,7 +12079,7 @@ errors++;
 if(data.default !== undefined){
 let data2 = data.default;
 if(!(((data2 === "allow") || (data2 === "deny")) || (data2 === "ask"))){
-const err3 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/enum",keyword:"enum",params:{allowedValues: schema207.properties.default.enum},schema:schema207.properties.default.enum,parentSchema:schema207.properties.default,data:data2};
+const err3 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/enum",keyword:"enum",params:{allowedValues: schema210.properties.default.enum},schema:schema210.properties.default.enum,parentSchema:schema210.properties.default,data:data2};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12014,7 +12128,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema207.type,parentSchema:schema207,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema210.type,parentSchema:schema210,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12027,7 +12141,7 @@ validate131.errors = vErrors;
 return errors === 0;
 }
 
-const schema211 = {"type":"object","additionalProperties":false,"properties":{"inline":{"$ref":"#/$defs/size"},"keep":{"$ref":"#/$defs/size"},"maxLine":{"$ref":"#/$defs/size"},"events":{"type":"integer","minimum":0,"maximum":100000},"thoughts":{"type":"boolean"}}};
+const schema214 = {"type":"object","additionalProperties":false,"properties":{"inline":{"$ref":"#/$defs/size"},"keep":{"$ref":"#/$defs/size"},"maxLine":{"$ref":"#/$defs/size"},"events":{"type":"integer","minimum":0,"maximum":100000},"thoughts":{"type":"boolean"}}};
 
 function validate135(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -12035,7 +12149,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "inline") || (key0 === "keep")) || (key0 === "maxLine")) || (key0 === "events")) || (key0 === "thoughts"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema211,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema214,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12159,7 +12273,7 @@ errors++;
 if(data.events !== undefined){
 let data3 = data.events;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/type",keyword:"type",params:{type: "integer"},schema:schema211.properties.events.type,parentSchema:schema211.properties.events,data:data3};
+const err10 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/type",keyword:"type",params:{type: "integer"},schema:schema214.properties.events.type,parentSchema:schema214.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12170,7 +12284,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 100000 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema211.properties.events,data:data3};
+const err11 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema214.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -12180,7 +12294,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 0 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema211.properties.events,data:data3};
+const err12 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema214.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -12194,7 +12308,7 @@ errors++;
 if(data.thoughts !== undefined){
 let data4 = data.thoughts;
 if(typeof data4 !== "boolean"){
-const err13 = {instancePath:instancePath+"/thoughts",schemaPath:"#/properties/thoughts/type",keyword:"type",params:{type: "boolean"},schema:schema211.properties.thoughts.type,parentSchema:schema211.properties.thoughts,data:data4};
+const err13 = {instancePath:instancePath+"/thoughts",schemaPath:"#/properties/thoughts/type",keyword:"type",params:{type: "boolean"},schema:schema214.properties.thoughts.type,parentSchema:schema214.properties.thoughts,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12206,7 +12320,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema211.type,parentSchema:schema211,data};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema214.type,parentSchema:schema214,data};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12219,15 +12333,15 @@ validate135.errors = vErrors;
 return errors === 0;
 }
 
-const schema215 = {"type":"object","additionalProperties":false,"properties":{"readFiles":{"type":"boolean"},"writeFiles":{"type":"boolean"},"terminal":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentTerminalConfig"},"else":{"const":false,"x-says":"a map or false"}},"maxFile":{"$ref":"#/$defs/size"}}};
-const schema216 = {"type":"object","additionalProperties":false,"required":["commands"],"properties":{"commands":{"description":"Globs that the real path of the program must match, links followed.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"max":{"type":"integer","minimum":1,"maximum":64},"timeout":{"$ref":"#/$defs/duration"},"output":{"$ref":"#/$defs/size"}}};
+const schema218 = {"type":"object","additionalProperties":false,"properties":{"readFiles":{"type":"boolean"},"writeFiles":{"type":"boolean"},"terminal":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentTerminalConfig"},"else":{"const":false,"x-says":"a map or false"}},"maxFile":{"$ref":"#/$defs/size"}}};
+const schema219 = {"type":"object","additionalProperties":false,"required":["commands"],"properties":{"commands":{"description":"Globs that the real path of the program must match, links followed.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"max":{"type":"integer","minimum":1,"maximum":64},"timeout":{"$ref":"#/$defs/duration"},"output":{"$ref":"#/$defs/size"}}};
 
 function validate138(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.commands === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "commands"},schema:schema216.required,parentSchema:schema216,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "commands"},schema:schema219.required,parentSchema:schema219,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12238,7 +12352,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "commands") || (key0 === "max")) || (key0 === "timeout")) || (key0 === "output"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema216,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema219,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12252,7 +12366,7 @@ if(data.commands !== undefined){
 let data0 = data.commands;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema216.properties.commands,data:data0};
+const err2 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema219.properties.commands,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12266,7 +12380,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length > 4096){
-const err3 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema216.properties.commands.items,data:data1};
+const err3 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema219.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12276,7 +12390,7 @@ vErrors.push(err3);
 errors++;
 }
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema216.properties.commands.items,data:data1};
+const err4 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema219.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12287,7 +12401,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema216.properties.commands.items.type,parentSchema:schema216.properties.commands.items,data:data1};
+const err5 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema219.properties.commands.items.type,parentSchema:schema219.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12299,7 +12413,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema216.properties.commands.type,parentSchema:schema216.properties.commands,data:data0};
+const err6 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema219.properties.commands.type,parentSchema:schema219.properties.commands,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12312,7 +12426,7 @@ errors++;
 if(data.max !== undefined){
 let data2 = data.max;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema216.properties.max.type,parentSchema:schema216.properties.max,data:data2};
+const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema219.properties.max.type,parentSchema:schema219.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12323,7 +12437,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 64 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema216.properties.max,data:data2};
+const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema219.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12333,7 +12447,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema216.properties.max,data:data2};
+const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema219.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12420,7 +12534,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema216.type,parentSchema:schema216,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema219.type,parentSchema:schema219,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12440,7 +12554,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "readFiles") || (key0 === "writeFiles")) || (key0 === "terminal")) || (key0 === "maxFile"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema215,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema218,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12453,7 +12567,7 @@ errors++;
 if(data.readFiles !== undefined){
 let data0 = data.readFiles;
 if(typeof data0 !== "boolean"){
-const err1 = {instancePath:instancePath+"/readFiles",schemaPath:"#/properties/readFiles/type",keyword:"type",params:{type: "boolean"},schema:schema215.properties.readFiles.type,parentSchema:schema215.properties.readFiles,data:data0};
+const err1 = {instancePath:instancePath+"/readFiles",schemaPath:"#/properties/readFiles/type",keyword:"type",params:{type: "boolean"},schema:schema218.properties.readFiles.type,parentSchema:schema218.properties.readFiles,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12466,7 +12580,7 @@ errors++;
 if(data.writeFiles !== undefined){
 let data1 = data.writeFiles;
 if(typeof data1 !== "boolean"){
-const err2 = {instancePath:instancePath+"/writeFiles",schemaPath:"#/properties/writeFiles/type",keyword:"type",params:{type: "boolean"},schema:schema215.properties.writeFiles.type,parentSchema:schema215.properties.writeFiles,data:data1};
+const err2 = {instancePath:instancePath+"/writeFiles",schemaPath:"#/properties/writeFiles/type",keyword:"type",params:{type: "boolean"},schema:schema218.properties.writeFiles.type,parentSchema:schema218.properties.writeFiles,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12479,7 +12593,7 @@ errors++;
 if(data.terminal !== undefined){
 let data2 = data.terminal;
 if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (typeof data2 !== "boolean")){
-const err3 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/type",keyword:"type",params:{type: schema215.properties.terminal.type},schema:schema215.properties.terminal.type,parentSchema:schema215.properties.terminal,data:data2};
+const err3 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/type",keyword:"type",params:{type: schema218.properties.terminal.type},schema:schema218.properties.terminal.type,parentSchema:schema218.properties.terminal,data:data2};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12525,7 +12639,7 @@ ifClause0 = "then";
 else {
 const _errs12 = errors;
 if(false !== data2){
-const err5 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema215.properties.terminal.else,data:data2};
+const err5 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema218.properties.terminal.else,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12539,7 +12653,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err6 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema215.properties.terminal.if,parentSchema:schema215.properties.terminal,data:data2};
+const err6 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema218.properties.terminal.if,parentSchema:schema218.properties.terminal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12588,7 +12702,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema215.type,parentSchema:schema215,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema218.type,parentSchema:schema218,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12619,7 +12733,7 @@ if(data.priority === undefined){
 data.priority = 0;
 }
 if(data.command === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema191.required,parentSchema:schema191,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema194.required,parentSchema:schema194,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12629,8 +12743,8 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema191.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema191,data};
+if(!(func2.call(schema194.properties, key0))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema194,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12644,7 +12758,7 @@ if(data.command !== undefined){
 let data0 = data.command;
 if(typeof data0 === "string"){
 if(data0.length > 4096){
-const err2 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema191.properties.command,data:data0};
+const err2 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema194.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12654,7 +12768,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.command,data:data0};
+const err3 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12665,7 +12779,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema191.properties.command.type,parentSchema:schema191.properties.command,data:data0};
+const err4 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema194.properties.command.type,parentSchema:schema194.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12682,7 +12796,7 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(data2.length > 4096){
-const err5 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema191.properties.args.items,data:data2};
+const err5 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema194.properties.args.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12693,7 +12807,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema191.properties.args.items.type,parentSchema:schema191.properties.args.items,data:data2};
+const err6 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema194.properties.args.items.type,parentSchema:schema194.properties.args.items,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12705,7 +12819,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema191.properties.args.type,parentSchema:schema191.properties.args,data:data1};
+const err7 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema194.properties.args.type,parentSchema:schema194.properties.args,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12716,7 +12830,7 @@ errors++;
 }
 let data3 = data.enabled;
 if(typeof data3 !== "boolean"){
-const err8 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema191.properties.enabled.type,parentSchema:schema191.properties.enabled,data:data3};
+const err8 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema194.properties.enabled.type,parentSchema:schema194.properties.enabled,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12729,7 +12843,7 @@ if(data.title !== undefined){
 let data4 = data.title;
 if(typeof data4 === "string"){
 if(data4.length > 128){
-const err9 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema191.properties.title,data:data4};
+const err9 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema194.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12739,7 +12853,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4.length < 1){
-const err10 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.title,data:data4};
+const err10 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12750,7 +12864,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},schema:schema191.properties.title.type,parentSchema:schema191.properties.title,data:data4};
+const err11 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},schema:schema194.properties.title.type,parentSchema:schema194.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -12764,7 +12878,7 @@ if(data.description !== undefined){
 let data5 = data.description;
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema191.properties.description,data:data5};
+const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema194.properties.description,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -12775,7 +12889,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},schema:schema191.properties.description.type,parentSchema:schema191.properties.description,data:data5};
+const err13 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},schema:schema194.properties.description.type,parentSchema:schema194.properties.description,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12791,8 +12905,8 @@ const len1 = data6.length;
 for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
-if(!pattern90.test(data7)){
-const err14 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9][a-z0-9._-]{0,63}$"},schema:"^[a-z0-9][a-z0-9._-]{0,63}$",parentSchema:schema191.properties.capabilities.items,data:data7};
+if(!pattern93.test(data7)){
+const err14 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9][a-z0-9._-]{0,63}$"},schema:"^[a-z0-9][a-z0-9._-]{0,63}$",parentSchema:schema194.properties.capabilities.items,data:data7};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12803,7 +12917,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/type",keyword:"type",params:{type: "string"},schema:schema191.properties.capabilities.items.type,parentSchema:schema191.properties.capabilities.items,data:data7};
+const err15 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/type",keyword:"type",params:{type: "string"},schema:schema194.properties.capabilities.items.type,parentSchema:schema194.properties.capabilities.items,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -12815,7 +12929,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/capabilities",schemaPath:"#/properties/capabilities/type",keyword:"type",params:{type: "array"},schema:schema191.properties.capabilities.type,parentSchema:schema191.properties.capabilities,data:data6};
+const err16 = {instancePath:instancePath+"/capabilities",schemaPath:"#/properties/capabilities/type",keyword:"type",params:{type: "array"},schema:schema194.properties.capabilities.type,parentSchema:schema194.properties.capabilities,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12826,7 +12940,7 @@ errors++;
 }
 let data8 = data.priority;
 if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-const err17 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema191.properties.priority.type,parentSchema:schema191.properties.priority,data:data8};
+const err17 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.priority.type,parentSchema:schema194.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -12837,7 +12951,7 @@ errors++;
 }
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 > 1000 || isNaN(data8)){
-const err18 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema191.properties.priority,data:data8};
+const err18 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema194.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -12847,7 +12961,7 @@ vErrors.push(err18);
 errors++;
 }
 if(data8 < -1000 || isNaN(data8)){
-const err19 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema191.properties.priority,data:data8};
+const err19 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema194.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -12869,7 +12983,7 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 for(const key1 in data10){
 let data11 = data10[key1];
 if(typeof data11 !== "string"){
-const err20 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema191.properties.env.additionalProperties.type,parentSchema:schema191.properties.env.additionalProperties,data:data11};
+const err20 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema194.properties.env.additionalProperties.type,parentSchema:schema194.properties.env.additionalProperties,data:data11};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -12881,7 +12995,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema191.properties.env.type,parentSchema:schema191.properties.env,data:data10};
+const err21 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema194.properties.env.type,parentSchema:schema194.properties.env,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -12899,7 +13013,7 @@ for(let i2=0; i2<len2; i2++){
 let data13 = data12[i2];
 if(typeof data13 === "string"){
 if(data13.length < 1){
-const err22 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.inheritEnv.items,data:data13};
+const err22 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.inheritEnv.items,data:data13};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -12910,7 +13024,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema191.properties.inheritEnv.items.type,parentSchema:schema191.properties.inheritEnv.items,data:data13};
+const err23 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema194.properties.inheritEnv.items.type,parentSchema:schema194.properties.inheritEnv.items,data:data13};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -12922,7 +13036,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema191.properties.inheritEnv.type,parentSchema:schema191.properties.inheritEnv,data:data12};
+const err24 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema194.properties.inheritEnv.type,parentSchema:schema194.properties.inheritEnv,data:data12};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -12936,7 +13050,7 @@ if(data.mode !== undefined){
 let data14 = data.mode;
 if(typeof data14 === "string"){
 if(data14.length > 128){
-const err25 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema191.properties.mode,data:data14};
+const err25 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema194.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -12946,7 +13060,7 @@ vErrors.push(err25);
 errors++;
 }
 if(data14.length < 1){
-const err26 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.mode,data:data14};
+const err26 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -12957,7 +13071,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema191.properties.mode.type,parentSchema:schema191.properties.mode,data:data14};
+const err27 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema194.properties.mode.type,parentSchema:schema194.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -12971,7 +13085,7 @@ if(data.model !== undefined){
 let data15 = data.model;
 if(typeof data15 === "string"){
 if(data15.length > 128){
-const err28 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema191.properties.model,data:data15};
+const err28 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema194.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -12981,7 +13095,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data15.length < 1){
-const err29 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema191.properties.model,data:data15};
+const err29 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -12992,7 +13106,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema191.properties.model.type,parentSchema:schema191.properties.model,data:data15};
+const err30 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema194.properties.model.type,parentSchema:schema194.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -13008,7 +13122,7 @@ if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
 for(const key2 in data16){
 let data17 = data16[key2];
 if((typeof data17 !== "string") && (typeof data17 !== "boolean")){
-const err31 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema191.properties.options.additionalProperties.type},schema:schema191.properties.options.additionalProperties.type,parentSchema:schema191.properties.options.additionalProperties,data:data17};
+const err31 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema194.properties.options.additionalProperties.type},schema:schema194.properties.options.additionalProperties.type,parentSchema:schema194.properties.options.additionalProperties,data:data17};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -13020,7 +13134,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema191.properties.options.type,parentSchema:schema191.properties.options,data:data16};
+const err32 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema194.properties.options.type,parentSchema:schema194.properties.options,data:data16};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -13069,7 +13183,7 @@ errors = vErrors.length;
 if(data.callback !== undefined){
 let data24 = data.callback;
 if((!(data24 && typeof data24 == "object" && !Array.isArray(data24))) && (typeof data24 !== "boolean")){
-const err33 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema191.properties.callback.type},schema:schema191.properties.callback.type,parentSchema:schema191.properties.callback,data:data24};
+const err33 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema194.properties.callback.type},schema:schema194.properties.callback.type,parentSchema:schema194.properties.callback,data:data24};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -13116,7 +13230,7 @@ data24.maxTasks = 8;
 }
 for(const key3 in data24){
 if(!(((key3 === "tools") || (key3 === "maxDepth")) || (key3 === "maxTasks"))){
-const err35 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema220,data:data24};
+const err35 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema223,data:data24};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -13133,7 +13247,7 @@ for(let i3=0; i3<len3; i3++){
 let data26 = data25[i3];
 if(typeof data26 === "string"){
 if(data26.length < 1){
-const err36 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema220.properties.tools.items,data:data26};
+const err36 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema223.properties.tools.items,data:data26};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -13144,7 +13258,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema220.properties.tools.items.type,parentSchema:schema220.properties.tools.items,data:data26};
+const err37 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema223.properties.tools.items.type,parentSchema:schema223.properties.tools.items,data:data26};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -13156,7 +13270,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema220.properties.tools.type,parentSchema:schema220.properties.tools,data:data25};
+const err38 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema223.properties.tools.type,parentSchema:schema223.properties.tools,data:data25};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -13167,7 +13281,7 @@ errors++;
 }
 let data27 = data24.maxDepth;
 if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err39 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.maxDepth.type,parentSchema:schema220.properties.maxDepth,data:data27};
+const err39 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema223.properties.maxDepth.type,parentSchema:schema223.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -13178,7 +13292,7 @@ errors++;
 }
 if((typeof data27 == "number") && (isFinite(data27))){
 if(data27 > 8 || isNaN(data27)){
-const err40 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema220.properties.maxDepth,data:data27};
+const err40 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema223.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -13188,7 +13302,7 @@ vErrors.push(err40);
 errors++;
 }
 if(data27 < 0 || isNaN(data27)){
-const err41 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema220.properties.maxDepth,data:data27};
+const err41 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema223.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -13200,7 +13314,7 @@ errors++;
 }
 let data28 = data24.maxTasks;
 if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
-const err42 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.maxTasks.type,parentSchema:schema220.properties.maxTasks,data:data28};
+const err42 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema223.properties.maxTasks.type,parentSchema:schema223.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -13211,7 +13325,7 @@ errors++;
 }
 if((typeof data28 == "number") && (isFinite(data28))){
 if(data28 > 1000 || isNaN(data28)){
-const err43 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema220.properties.maxTasks,data:data28};
+const err43 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema223.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -13221,7 +13335,7 @@ vErrors.push(err43);
 errors++;
 }
 if(data28 < 0 || isNaN(data28)){
-const err44 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema220.properties.maxTasks,data:data28};
+const err44 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema223.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -13233,7 +13347,7 @@ errors++;
 }
 }
 else {
-const err45 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema220.type,parentSchema:schema220,data:data24};
+const err45 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema223.type,parentSchema:schema223,data:data24};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -13249,7 +13363,7 @@ ifClause0 = "then";
 else {
 const _errs62 = errors;
 if(false !== data24){
-const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema191.properties.callback.else,data:data24};
+const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema194.properties.callback.else,data:data24};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -13263,7 +13377,7 @@ valid9 = _valid0;
 ifClause0 = "else";
 }
 if(!valid9){
-const err47 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema191.properties.callback.if,parentSchema:schema191.properties.callback,data:data24};
+const err47 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema194.properties.callback.if,parentSchema:schema194.properties.callback,data:data24};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -13276,7 +13390,7 @@ errors++;
 if(data.isolation !== undefined){
 let data29 = data.isolation;
 if(!((data29 === "none") || (data29 === "worktree"))){
-const err48 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema191.properties.isolation.enum},schema:schema191.properties.isolation.enum,parentSchema:schema191.properties.isolation,data:data29};
+const err48 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema194.properties.isolation.enum},schema:schema194.properties.isolation.enum,parentSchema:schema194.properties.isolation,data:data29};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -13289,7 +13403,7 @@ errors++;
 if(data.sandbox !== undefined){
 let data30 = data.sandbox;
 if((!(data30 && typeof data30 == "object" && !Array.isArray(data30))) && (typeof data30 !== "string")){
-const err49 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema191.properties.sandbox.type},schema:schema191.properties.sandbox.type,parentSchema:schema191.properties.sandbox,data:data30};
+const err49 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema194.properties.sandbox.type},schema:schema194.properties.sandbox.type,parentSchema:schema194.properties.sandbox,data:data30};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -13335,7 +13449,7 @@ if(data30.hide === undefined){
 data30.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data30.type === undefined){
-const err51 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema41.required,parentSchema:schema41,data:data30};
+const err51 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema44.required,parentSchema:schema44,data:data30};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -13346,7 +13460,7 @@ errors++;
 }
 for(const key4 in data30){
 if(!((((key4 === "type") || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
-const err52 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema41,data:data30};
+const err52 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema44,data:data30};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -13359,7 +13473,7 @@ errors++;
 if(data30.type !== undefined){
 let data31 = data30.type;
 if(typeof data31 !== "string"){
-const err53 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data31};
+const err53 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema44.properties.type.type,parentSchema:schema44.properties.type,data:data31};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -13369,7 +13483,7 @@ vErrors.push(err53);
 errors++;
 }
 if("bwrap" !== data31){
-const err54 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema41.properties.type,data:data31};
+const err54 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema44.properties.type,data:data31};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -13386,7 +13500,7 @@ for(let i4=0; i4<len4; i4++){
 let data33 = data32[i4];
 if(typeof data33 === "string"){
 if(data33.length < 1){
-const err55 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.write.items,data:data33};
+const err55 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.write.items,data:data33};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -13397,7 +13511,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data33};
+const err56 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.write.items.type,parentSchema:schema44.properties.write.items,data:data33};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -13409,7 +13523,7 @@ errors++;
 }
 }
 else {
-const err57 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data32};
+const err57 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema44.properties.write.type,parentSchema:schema44.properties.write,data:data32};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -13420,7 +13534,7 @@ errors++;
 }
 let data34 = data30.network;
 if(typeof data34 !== "boolean"){
-const err58 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data34};
+const err58 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema44.properties.network.type,parentSchema:schema44.properties.network,data:data34};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -13436,7 +13550,7 @@ for(let i5=0; i5<len5; i5++){
 let data36 = data35[i5];
 if(typeof data36 === "string"){
 if(data36.length < 1){
-const err59 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.hide.items,data:data36};
+const err59 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.hide.items,data:data36};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -13447,7 +13561,7 @@ errors++;
 }
 }
 else {
-const err60 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data36};
+const err60 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.hide.items.type,parentSchema:schema44.properties.hide.items,data:data36};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -13459,7 +13573,7 @@ errors++;
 }
 }
 else {
-const err61 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data35};
+const err61 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema44.properties.hide.type,parentSchema:schema44.properties.hide,data:data35};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -13470,7 +13584,7 @@ errors++;
 }
 }
 else {
-const err62 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema41.type,parentSchema:schema41,data:data30};
+const err62 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema44.type,parentSchema:schema44,data:data30};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -13486,7 +13600,7 @@ ifClause1 = "then";
 else {
 const _errs85 = errors;
 if("bwrap" !== data30){
-const err63 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema191.properties.sandbox.else,data:data30};
+const err63 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema194.properties.sandbox.else,data:data30};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -13500,7 +13614,7 @@ valid14 = _valid1;
 ifClause1 = "else";
 }
 if(!valid14){
-const err64 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema191.properties.sandbox.if,parentSchema:schema191.properties.sandbox,data:data30};
+const err64 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema194.properties.sandbox.if,parentSchema:schema194.properties.sandbox,data:data30};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -13518,7 +13632,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err65 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema191.type,parentSchema:schema191,data};
+const err65 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema194.type,parentSchema:schema194,data};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -13531,15 +13645,15 @@ validate122.errors = vErrors;
 return errors === 0;
 }
 
-const schema222 = {"type":"object","additionalProperties":false,"properties":{"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
+const schema225 = {"type":"object","additionalProperties":false,"properties":{"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
 
 function validate143(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema222.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema222,data};
+if(!(func2.call(schema225.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema225,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -13555,7 +13669,7 @@ if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 for(const key1 in data0){
 let data1 = data0[key1];
 if(typeof data1 !== "string"){
-const err1 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema222.properties.env.additionalProperties.type,parentSchema:schema222.properties.env.additionalProperties,data:data1};
+const err1 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema225.properties.env.additionalProperties.type,parentSchema:schema225.properties.env.additionalProperties,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -13567,7 +13681,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema222.properties.env.type,parentSchema:schema222.properties.env,data:data0};
+const err2 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema225.properties.env.type,parentSchema:schema225.properties.env,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -13585,7 +13699,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err3 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema222.properties.inheritEnv.items,data:data3};
+const err3 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.inheritEnv.items,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -13596,7 +13710,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema222.properties.inheritEnv.items.type,parentSchema:schema222.properties.inheritEnv.items,data:data3};
+const err4 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema225.properties.inheritEnv.items.type,parentSchema:schema225.properties.inheritEnv.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -13608,7 +13722,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema222.properties.inheritEnv.type,parentSchema:schema222.properties.inheritEnv,data:data2};
+const err5 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema225.properties.inheritEnv.type,parentSchema:schema225.properties.inheritEnv,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -13622,7 +13736,7 @@ if(data.mode !== undefined){
 let data4 = data.mode;
 if(typeof data4 === "string"){
 if(data4.length > 128){
-const err6 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema222.properties.mode,data:data4};
+const err6 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema225.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -13632,7 +13746,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data4.length < 1){
-const err7 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema222.properties.mode,data:data4};
+const err7 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -13643,7 +13757,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema222.properties.mode.type,parentSchema:schema222.properties.mode,data:data4};
+const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema225.properties.mode.type,parentSchema:schema225.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -13657,7 +13771,7 @@ if(data.model !== undefined){
 let data5 = data.model;
 if(typeof data5 === "string"){
 if(data5.length > 128){
-const err9 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema222.properties.model,data:data5};
+const err9 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema225.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -13667,7 +13781,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data5.length < 1){
-const err10 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema222.properties.model,data:data5};
+const err10 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -13678,7 +13792,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema222.properties.model.type,parentSchema:schema222.properties.model,data:data5};
+const err11 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema225.properties.model.type,parentSchema:schema225.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -13694,7 +13808,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if((typeof data7 !== "string") && (typeof data7 !== "boolean")){
-const err12 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema222.properties.options.additionalProperties.type},schema:schema222.properties.options.additionalProperties.type,parentSchema:schema222.properties.options.additionalProperties,data:data7};
+const err12 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema225.properties.options.additionalProperties.type},schema:schema225.properties.options.additionalProperties.type,parentSchema:schema225.properties.options.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -13706,7 +13820,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema222.properties.options.type,parentSchema:schema222.properties.options,data:data6};
+const err13 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema225.properties.options.type,parentSchema:schema225.properties.options,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -13755,7 +13869,7 @@ errors = vErrors.length;
 if(data.callback !== undefined){
 let data14 = data.callback;
 if((!(data14 && typeof data14 == "object" && !Array.isArray(data14))) && (typeof data14 !== "boolean")){
-const err14 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema222.properties.callback.type},schema:schema222.properties.callback.type,parentSchema:schema222.properties.callback,data:data14};
+const err14 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema225.properties.callback.type},schema:schema225.properties.callback.type,parentSchema:schema225.properties.callback,data:data14};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -13802,7 +13916,7 @@ data14.maxTasks = 8;
 }
 for(const key3 in data14){
 if(!(((key3 === "tools") || (key3 === "maxDepth")) || (key3 === "maxTasks"))){
-const err16 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema220,data:data14};
+const err16 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema223,data:data14};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -13819,7 +13933,7 @@ for(let i1=0; i1<len1; i1++){
 let data16 = data15[i1];
 if(typeof data16 === "string"){
 if(data16.length < 1){
-const err17 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema220.properties.tools.items,data:data16};
+const err17 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema223.properties.tools.items,data:data16};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -13830,7 +13944,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema220.properties.tools.items.type,parentSchema:schema220.properties.tools.items,data:data16};
+const err18 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema223.properties.tools.items.type,parentSchema:schema223.properties.tools.items,data:data16};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -13842,7 +13956,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema220.properties.tools.type,parentSchema:schema220.properties.tools,data:data15};
+const err19 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema223.properties.tools.type,parentSchema:schema223.properties.tools,data:data15};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -13853,7 +13967,7 @@ errors++;
 }
 let data17 = data14.maxDepth;
 if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-const err20 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.maxDepth.type,parentSchema:schema220.properties.maxDepth,data:data17};
+const err20 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema223.properties.maxDepth.type,parentSchema:schema223.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -13864,7 +13978,7 @@ errors++;
 }
 if((typeof data17 == "number") && (isFinite(data17))){
 if(data17 > 8 || isNaN(data17)){
-const err21 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema220.properties.maxDepth,data:data17};
+const err21 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema223.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -13874,7 +13988,7 @@ vErrors.push(err21);
 errors++;
 }
 if(data17 < 0 || isNaN(data17)){
-const err22 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema220.properties.maxDepth,data:data17};
+const err22 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema223.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -13886,7 +14000,7 @@ errors++;
 }
 let data18 = data14.maxTasks;
 if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-const err23 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.maxTasks.type,parentSchema:schema220.properties.maxTasks,data:data18};
+const err23 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema223.properties.maxTasks.type,parentSchema:schema223.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -13897,7 +14011,7 @@ errors++;
 }
 if((typeof data18 == "number") && (isFinite(data18))){
 if(data18 > 1000 || isNaN(data18)){
-const err24 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema220.properties.maxTasks,data:data18};
+const err24 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema223.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -13907,7 +14021,7 @@ vErrors.push(err24);
 errors++;
 }
 if(data18 < 0 || isNaN(data18)){
-const err25 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema220.properties.maxTasks,data:data18};
+const err25 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema223.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -13919,7 +14033,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema220.type,parentSchema:schema220,data:data14};
+const err26 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema223.type,parentSchema:schema223,data:data14};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -13935,7 +14049,7 @@ ifClause0 = "then";
 else {
 const _errs43 = errors;
 if(false !== data14){
-const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema222.properties.callback.else,data:data14};
+const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema225.properties.callback.else,data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -13949,7 +14063,7 @@ valid5 = _valid0;
 ifClause0 = "else";
 }
 if(!valid5){
-const err28 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema222.properties.callback.if,parentSchema:schema222.properties.callback,data:data14};
+const err28 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema225.properties.callback.if,parentSchema:schema225.properties.callback,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -13962,7 +14076,7 @@ errors++;
 if(data.isolation !== undefined){
 let data19 = data.isolation;
 if(!((data19 === "none") || (data19 === "worktree"))){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema222.properties.isolation.enum},schema:schema222.properties.isolation.enum,parentSchema:schema222.properties.isolation,data:data19};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema225.properties.isolation.enum},schema:schema225.properties.isolation.enum,parentSchema:schema225.properties.isolation,data:data19};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -13975,7 +14089,7 @@ errors++;
 if(data.sandbox !== undefined){
 let data20 = data.sandbox;
 if((!(data20 && typeof data20 == "object" && !Array.isArray(data20))) && (typeof data20 !== "string")){
-const err30 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema222.properties.sandbox.type},schema:schema222.properties.sandbox.type,parentSchema:schema222.properties.sandbox,data:data20};
+const err30 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema225.properties.sandbox.type},schema:schema225.properties.sandbox.type,parentSchema:schema225.properties.sandbox,data:data20};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -14021,7 +14135,7 @@ if(data20.hide === undefined){
 data20.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data20.type === undefined){
-const err32 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema41.required,parentSchema:schema41,data:data20};
+const err32 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema44.required,parentSchema:schema44,data:data20};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -14032,7 +14146,7 @@ errors++;
 }
 for(const key4 in data20){
 if(!((((key4 === "type") || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
-const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema41,data:data20};
+const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema44,data:data20};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -14045,7 +14159,7 @@ errors++;
 if(data20.type !== undefined){
 let data21 = data20.type;
 if(typeof data21 !== "string"){
-const err34 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema41.properties.type.type,parentSchema:schema41.properties.type,data:data21};
+const err34 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema44.properties.type.type,parentSchema:schema44.properties.type,data:data21};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -14055,7 +14169,7 @@ vErrors.push(err34);
 errors++;
 }
 if("bwrap" !== data21){
-const err35 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema41.properties.type,data:data21};
+const err35 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema44.properties.type,data:data21};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -14072,7 +14186,7 @@ for(let i2=0; i2<len2; i2++){
 let data23 = data22[i2];
 if(typeof data23 === "string"){
 if(data23.length < 1){
-const err36 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.write.items,data:data23};
+const err36 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.write.items,data:data23};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -14083,7 +14197,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.write.items.type,parentSchema:schema41.properties.write.items,data:data23};
+const err37 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.write.items.type,parentSchema:schema44.properties.write.items,data:data23};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -14095,7 +14209,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema41.properties.write.type,parentSchema:schema41.properties.write,data:data22};
+const err38 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema44.properties.write.type,parentSchema:schema44.properties.write,data:data22};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -14106,7 +14220,7 @@ errors++;
 }
 let data24 = data20.network;
 if(typeof data24 !== "boolean"){
-const err39 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema41.properties.network.type,parentSchema:schema41.properties.network,data:data24};
+const err39 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema44.properties.network.type,parentSchema:schema44.properties.network,data:data24};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -14122,7 +14236,7 @@ for(let i3=0; i3<len3; i3++){
 let data26 = data25[i3];
 if(typeof data26 === "string"){
 if(data26.length < 1){
-const err40 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema41.properties.hide.items,data:data26};
+const err40 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.hide.items,data:data26};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -14133,7 +14247,7 @@ errors++;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema41.properties.hide.items.type,parentSchema:schema41.properties.hide.items,data:data26};
+const err41 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.hide.items.type,parentSchema:schema44.properties.hide.items,data:data26};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -14145,7 +14259,7 @@ errors++;
 }
 }
 else {
-const err42 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema41.properties.hide.type,parentSchema:schema41.properties.hide,data:data25};
+const err42 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema44.properties.hide.type,parentSchema:schema44.properties.hide,data:data25};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -14156,7 +14270,7 @@ errors++;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema41.type,parentSchema:schema41,data:data20};
+const err43 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema44.type,parentSchema:schema44,data:data20};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -14172,7 +14286,7 @@ ifClause1 = "then";
 else {
 const _errs66 = errors;
 if("bwrap" !== data20){
-const err44 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema222.properties.sandbox.else,data:data20};
+const err44 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema225.properties.sandbox.else,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -14186,7 +14300,7 @@ valid10 = _valid1;
 ifClause1 = "else";
 }
 if(!valid10){
-const err45 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema222.properties.sandbox.if,parentSchema:schema222.properties.sandbox,data:data20};
+const err45 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema225.properties.sandbox.if,parentSchema:schema225.properties.sandbox,data:data20};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -14204,7 +14318,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema222.type,parentSchema:schema222,data};
+const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema225.type,parentSchema:schema225,data};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -14217,8 +14331,8 @@ validate143.errors = vErrors;
 return errors === 0;
 }
 
-const schema226 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256},"default":{"type":"array","items":{"$ref":"#/$defs/name"}}}};
-const schema227 = {"type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"type":"string","minLength":1,"maxLength":64},"taskTypes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1},"keywords":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1},"principals":{"$ref":"#/$defs/globs"},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1},"only":{"type":"boolean"}}};
+const schema229 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256},"default":{"type":"array","items":{"$ref":"#/$defs/name"}}}};
+const schema230 = {"type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"type":"string","minLength":1,"maxLength":64},"taskTypes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1},"keywords":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1},"principals":{"$ref":"#/$defs/globs"},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1},"only":{"type":"boolean"}}};
 
 function validate153(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -14228,7 +14342,7 @@ if(data.only === undefined){
 data.only = false;
 }
 if(data.prefer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "prefer"},schema:schema227.required,parentSchema:schema227,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "prefer"},schema:schema230.required,parentSchema:schema230,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14239,7 +14353,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "id") || (key0 === "taskTypes")) || (key0 === "keywords")) || (key0 === "principals")) || (key0 === "prefer")) || (key0 === "only"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema227,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema230,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14253,7 +14367,7 @@ if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
 if(data0.length > 64){
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema227.properties.id,data:data0};
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema230.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14263,7 +14377,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema227.properties.id,data:data0};
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema230.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14274,7 +14388,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},schema:schema227.properties.id.type,parentSchema:schema227.properties.id,data:data0};
+const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},schema:schema230.properties.id.type,parentSchema:schema230.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14288,7 +14402,7 @@ if(data.taskTypes !== undefined){
 let data1 = data.taskTypes;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema227.properties.taskTypes,data:data1};
+const err5 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema230.properties.taskTypes,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14302,7 +14416,7 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(data2.length > 64){
-const err6 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema227.properties.taskTypes.items,data:data2};
+const err6 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema230.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14312,7 +14426,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema227.properties.taskTypes.items,data:data2};
+const err7 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema230.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -14323,7 +14437,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/type",keyword:"type",params:{type: "string"},schema:schema227.properties.taskTypes.items.type,parentSchema:schema227.properties.taskTypes.items,data:data2};
+const err8 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/type",keyword:"type",params:{type: "string"},schema:schema230.properties.taskTypes.items.type,parentSchema:schema230.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14335,7 +14449,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/type",keyword:"type",params:{type: "array"},schema:schema227.properties.taskTypes.type,parentSchema:schema227.properties.taskTypes,data:data1};
+const err9 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/type",keyword:"type",params:{type: "array"},schema:schema230.properties.taskTypes.type,parentSchema:schema230.properties.taskTypes,data:data1};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -14349,7 +14463,7 @@ if(data.keywords !== undefined){
 let data3 = data.keywords;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema227.properties.keywords,data:data3};
+const err10 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema230.properties.keywords,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -14363,7 +14477,7 @@ for(let i1=0; i1<len1; i1++){
 let data4 = data3[i1];
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err11 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema227.properties.keywords.items,data:data4};
+const err11 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema230.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -14373,7 +14487,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema227.properties.keywords.items,data:data4};
+const err12 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema230.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -14384,7 +14498,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/type",keyword:"type",params:{type: "string"},schema:schema227.properties.keywords.items.type,parentSchema:schema227.properties.keywords.items,data:data4};
+const err13 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/type",keyword:"type",params:{type: "string"},schema:schema230.properties.keywords.items.type,parentSchema:schema230.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -14396,7 +14510,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/type",keyword:"type",params:{type: "array"},schema:schema227.properties.keywords.type,parentSchema:schema227.properties.keywords,data:data3};
+const err14 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/type",keyword:"type",params:{type: "array"},schema:schema230.properties.keywords.type,parentSchema:schema230.properties.keywords,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -14409,7 +14523,7 @@ errors++;
 if(data.principals !== undefined){
 let data5 = data.principals;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err15 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema144.type},schema:schema144.type,parentSchema:schema144,data:data5};
+const err15 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -14420,7 +14534,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
+const err16 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -14432,7 +14546,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144,data:data5};
+const err17 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -14446,7 +14560,7 @@ for(let i2=0; i2<len2; i2++){
 let data6 = data5[i2];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema144.items,data:data6};
+const err18 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -14457,7 +14571,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema144.items.type,parentSchema:schema144.items,data:data6};
+const err19 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -14473,7 +14587,7 @@ if(data.prefer !== undefined){
 let data7 = data.prefer;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema227.properties.prefer,data:data7};
+const err20 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema230.properties.prefer,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -14510,7 +14624,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/type",keyword:"type",params:{type: "array"},schema:schema227.properties.prefer.type,parentSchema:schema227.properties.prefer,data:data7};
+const err23 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/type",keyword:"type",params:{type: "array"},schema:schema230.properties.prefer.type,parentSchema:schema230.properties.prefer,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -14522,7 +14636,7 @@ errors++;
 }
 let data9 = data.only;
 if(typeof data9 !== "boolean"){
-const err24 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},schema:schema227.properties.only.type,parentSchema:schema227.properties.only,data:data9};
+const err24 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},schema:schema230.properties.only.type,parentSchema:schema230.properties.only,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -14533,7 +14647,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema227.type,parentSchema:schema227,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema230.type,parentSchema:schema230,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -14559,7 +14673,7 @@ data.default = [];
 }
 for(const key0 in data){
 if(!((key0 === "rules") || (key0 === "default"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema226,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema229,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14572,7 +14686,7 @@ errors++;
 let data0 = data.rules;
 if(Array.isArray(data0)){
 if(data0.length > 256){
-const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema226.properties.rules,data:data0};
+const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema229.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14590,7 +14704,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema226.properties.rules.type,parentSchema:schema226.properties.rules,data:data0};
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema229.properties.rules.type,parentSchema:schema229.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14629,7 +14743,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/type",keyword:"type",params:{type: "array"},schema:schema226.properties.default.type,parentSchema:schema226.properties.default,data:data2};
+const err5 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/type",keyword:"type",params:{type: "array"},schema:schema229.properties.default.type,parentSchema:schema229.properties.default,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14640,7 +14754,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema226.type,parentSchema:schema226,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema229.type,parentSchema:schema229,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14653,7 +14767,7 @@ validate152.errors = vErrors;
 return errors === 0;
 }
 
-const schema231 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1,"maxLength":4096},"ttl":{"$ref":"#/$defs/duration"},"max":{"type":"integer","minimum":1,"maximum":1000000},"maxPerCaller":{"type":"integer","minimum":1,"maximum":10000},"keepPrompt":{"type":"boolean"}}};
+const schema234 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1,"maxLength":4096},"ttl":{"$ref":"#/$defs/duration"},"max":{"type":"integer","minimum":1,"maximum":1000000},"maxPerCaller":{"type":"integer","minimum":1,"maximum":10000},"keepPrompt":{"type":"boolean"}}};
 
 function validate156(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -14670,7 +14784,7 @@ data.keepPrompt = true;
 }
 for(const key0 in data){
 if(!(((((key0 === "file") || (key0 === "ttl")) || (key0 === "max")) || (key0 === "maxPerCaller")) || (key0 === "keepPrompt"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema231,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema234,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14684,7 +14798,7 @@ if(data.file !== undefined){
 let data0 = data.file;
 if(typeof data0 === "string"){
 if(data0.length > 4096){
-const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema231.properties.file,data:data0};
+const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema234.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14694,7 +14808,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.file,data:data0};
+const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema234.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14705,7 +14819,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema231.properties.file.type,parentSchema:schema231.properties.file,data:data0};
+const err3 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema234.properties.file.type,parentSchema:schema234.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14754,7 +14868,7 @@ errors++;
 }
 let data2 = data.max;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema231.properties.max.type,parentSchema:schema231.properties.max,data:data2};
+const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema234.properties.max.type,parentSchema:schema234.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -14765,7 +14879,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1000000 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema231.properties.max,data:data2};
+const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema234.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14775,7 +14889,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema231.properties.max,data:data2};
+const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema234.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -14787,7 +14901,7 @@ errors++;
 }
 let data3 = data.maxPerCaller;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/type",keyword:"type",params:{type: "integer"},schema:schema231.properties.maxPerCaller.type,parentSchema:schema231.properties.maxPerCaller,data:data3};
+const err10 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/type",keyword:"type",params:{type: "integer"},schema:schema234.properties.maxPerCaller.type,parentSchema:schema234.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -14798,7 +14912,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 10000 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema231.properties.maxPerCaller,data:data3};
+const err11 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema234.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -14808,7 +14922,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema231.properties.maxPerCaller,data:data3};
+const err12 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema234.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -14820,7 +14934,7 @@ errors++;
 }
 let data4 = data.keepPrompt;
 if(typeof data4 !== "boolean"){
-const err13 = {instancePath:instancePath+"/keepPrompt",schemaPath:"#/properties/keepPrompt/type",keyword:"type",params:{type: "boolean"},schema:schema231.properties.keepPrompt.type,parentSchema:schema231.properties.keepPrompt,data:data4};
+const err13 = {instancePath:instancePath+"/keepPrompt",schemaPath:"#/properties/keepPrompt/type",keyword:"type",params:{type: "boolean"},schema:schema234.properties.keepPrompt.type,parentSchema:schema234.properties.keepPrompt,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -14831,7 +14945,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema231.type,parentSchema:schema231,data};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema234.type,parentSchema:schema234,data};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -14862,8 +14976,8 @@ if(data.prefix === undefined){
 data.prefix = "";
 }
 for(const key0 in data){
-if(!(func2.call(schema189.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema189,data};
+if(!(func2.call(schema192.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema192,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14901,7 +15015,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err3 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema189.properties.list.propertyNames,parentSchema:schema189.properties.list,data:data0};
+const err3 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema192.properties.list.propertyNames,parentSchema:schema192.properties.list,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14919,7 +15033,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/type",keyword:"type",params:{type: "object"},schema:schema189.properties.list.type,parentSchema:schema189.properties.list,data:data0};
+const err4 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/type",keyword:"type",params:{type: "object"},schema:schema192.properties.list.type,parentSchema:schema192.properties.list,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14938,7 +15052,7 @@ if(data.registry !== undefined){
 let data3 = data.registry;
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.file === undefined){
-const err5 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "file"},schema:schema225.required,parentSchema:schema225,data:data3};
+const err5 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "file"},schema:schema228.required,parentSchema:schema228,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14948,7 +15062,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data3.use === undefined){
-const err6 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "use"},schema:schema225.required,parentSchema:schema225,data:data3};
+const err6 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "use"},schema:schema228.required,parentSchema:schema228,data:data3};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14959,7 +15073,7 @@ errors++;
 }
 for(const key3 in data3){
 if(!((key3 === "file") || (key3 === "use"))){
-const err7 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema225,data:data3};
+const err7 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema228,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -14973,7 +15087,7 @@ if(data3.file !== undefined){
 let data4 = data3.file;
 if(typeof data4 === "string"){
 if(data4.length > 4096){
-const err8 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema225.properties.file,data:data4};
+const err8 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema228.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14983,7 +15097,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data4.length < 1){
-const err9 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.file,data:data4};
+const err9 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema228.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -14994,7 +15108,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/type",keyword:"type",params:{type: "string"},schema:schema225.properties.file.type,parentSchema:schema225.properties.file,data:data4};
+const err10 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/type",keyword:"type",params:{type: "string"},schema:schema228.properties.file.type,parentSchema:schema228.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -15008,7 +15122,7 @@ if(data3.use !== undefined){
 let data5 = data3.use;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err11 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema225.properties.use,data:data5};
+const err11 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema228.properties.use,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -15022,7 +15136,7 @@ for(let i0=0; i0<len0; i0++){
 let data6 = data5[i0];
 if(typeof data6 === "string"){
 if(data6.length > 128){
-const err12 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema225.properties.use.items,data:data6};
+const err12 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema228.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -15032,7 +15146,7 @@ vErrors.push(err12);
 errors++;
 }
 if(data6.length < 1){
-const err13 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.use.items,data:data6};
+const err13 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema228.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -15043,7 +15157,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/type",keyword:"type",params:{type: "string"},schema:schema225.properties.use.items.type,parentSchema:schema225.properties.use.items,data:data6};
+const err14 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/type",keyword:"type",params:{type: "string"},schema:schema228.properties.use.items.type,parentSchema:schema228.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -15055,7 +15169,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/type",keyword:"type",params:{type: "array"},schema:schema225.properties.use.type,parentSchema:schema225.properties.use,data:data5};
+const err15 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/type",keyword:"type",params:{type: "array"},schema:schema228.properties.use.type,parentSchema:schema228.properties.use,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -15067,7 +15181,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/type",keyword:"type",params:{type: "object"},schema:schema225.type,parentSchema:schema225,data:data3};
+const err16 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/type",keyword:"type",params:{type: "object"},schema:schema228.type,parentSchema:schema228,data:data3};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -15085,7 +15199,7 @@ for(let i1=0; i1<len1; i1++){
 let data8 = data7[i1];
 if(typeof data8 === "string"){
 if(data8.length > 4096){
-const err17 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema189.properties.commands.items,data:data8};
+const err17 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema192.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -15095,7 +15209,7 @@ vErrors.push(err17);
 errors++;
 }
 if(data8.length < 1){
-const err18 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema189.properties.commands.items,data:data8};
+const err18 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema192.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -15106,7 +15220,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema189.properties.commands.items.type,parentSchema:schema189.properties.commands.items,data:data8};
+const err19 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema192.properties.commands.items.type,parentSchema:schema192.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -15118,7 +15232,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema189.properties.commands.type,parentSchema:schema189.properties.commands,data:data7};
+const err20 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema192.properties.commands.type,parentSchema:schema192.properties.commands,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -15131,7 +15245,7 @@ errors++;
 let data9 = data.roots;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err21 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema189.properties.roots,data:data9};
+const err21 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema192.properties.roots,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -15145,7 +15259,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length > 4096){
-const err22 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema189.properties.roots.items,data:data10};
+const err22 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema192.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -15155,7 +15269,7 @@ vErrors.push(err22);
 errors++;
 }
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema189.properties.roots.items,data:data10};
+const err23 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema192.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -15166,7 +15280,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/type",keyword:"type",params:{type: "string"},schema:schema189.properties.roots.items.type,parentSchema:schema189.properties.roots.items,data:data10};
+const err24 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/type",keyword:"type",params:{type: "string"},schema:schema192.properties.roots.items.type,parentSchema:schema192.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -15178,7 +15292,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/type",keyword:"type",params:{type: "array"},schema:schema189.properties.roots.type,parentSchema:schema189.properties.roots,data:data9};
+const err25 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/type",keyword:"type",params:{type: "array"},schema:schema192.properties.roots.type,parentSchema:schema192.properties.roots,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -15201,7 +15315,7 @@ errors = vErrors.length;
 }
 let data13 = data.processes;
 if(!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13)))){
-const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema189.properties.processes.type,parentSchema:schema189.properties.processes,data:data13};
+const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema192.properties.processes.type,parentSchema:schema192.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -15212,7 +15326,7 @@ errors++;
 }
 if((typeof data13 == "number") && (isFinite(data13))){
 if(data13 > 256 || isNaN(data13)){
-const err27 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema189.properties.processes,data:data13};
+const err27 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema192.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -15222,7 +15336,7 @@ vErrors.push(err27);
 errors++;
 }
 if(data13 < 1 || isNaN(data13)){
-const err28 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema189.properties.processes,data:data13};
+const err28 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema192.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -15234,8 +15348,8 @@ errors++;
 }
 let data14 = data.prefix;
 if(typeof data14 === "string"){
-if(!pattern111.test(data14)){
-const err29 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,32}$"},schema:"^[A-Za-z0-9_.-]{0,32}$",parentSchema:schema189.properties.prefix,data:data14};
+if(!pattern114.test(data14)){
+const err29 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,32}$"},schema:"^[A-Za-z0-9_.-]{0,32}$",parentSchema:schema192.properties.prefix,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -15246,7 +15360,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/type",keyword:"type",params:{type: "string"},schema:schema189.properties.prefix.type,parentSchema:schema189.properties.prefix,data:data14};
+const err30 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/type",keyword:"type",params:{type: "string"},schema:schema192.properties.prefix.type,parentSchema:schema192.properties.prefix,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -15257,7 +15371,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema189.type,parentSchema:schema189,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema192.type,parentSchema:schema192,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -15270,7 +15384,7 @@ validate121.errors = vErrors;
 return errors === 0;
 }
 
-const schema234 = {"type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1},"options":{"type":"object"},"enabled":{"$ref":"#/$defs/enabled"}}};
+const schema237 = {"type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1},"options":{"type":"object"},"enabled":{"$ref":"#/$defs/enabled"}}};
 
 function validate159(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -15283,7 +15397,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},schema:schema234.required,parentSchema:schema234,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},schema:schema237.required,parentSchema:schema237,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -15294,7 +15408,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema234,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema237,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15308,7 +15422,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema234.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema237.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15319,7 +15433,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},schema:schema234.properties.use.type,parentSchema:schema234.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},schema:schema237.properties.use.type,parentSchema:schema237.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15331,7 +15445,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema234.properties.options.type,parentSchema:schema234.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema237.properties.options.type,parentSchema:schema237.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -15342,7 +15456,7 @@ errors++;
 }
 let data2 = data.enabled;
 if(typeof data2 !== "boolean"){
-const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema44.type,parentSchema:schema44,data:data2};
+const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15353,7 +15467,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema234.type,parentSchema:schema234,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema237.type,parentSchema:schema237,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15366,8 +15480,8 @@ validate159.errors = vErrors;
 return errors === 0;
 }
 
-const pattern72 = new RegExp("^/[^?#\\s]*$", "u");
-const pattern76 = new RegExp("^(/[^\\s?#/]+)*$", "u");
+const pattern75 = new RegExp("^/[^?#\\s]*$", "u");
+const pattern79 = new RegExp("^(/[^\\s?#/]+)*$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -16100,7 +16214,7 @@ data27.buckets = [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60];
 }
 for(const key10 in data27){
 if(!((((key10 === "path") || (key10 === "listeners")) || (key10 === "tools")) || (key10 === "buckets"))){
-const err51 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},schema:false,parentSchema:schema146,data:data27};
+const err51 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},schema:false,parentSchema:schema149,data:data27};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -16112,8 +16226,8 @@ errors++;
 }
 let data28 = data27.path;
 if(typeof data28 === "string"){
-if(!pattern72.test(data28)){
-const err52 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^?#\\s]*$"},schema:"^/[^?#\\s]*$",parentSchema:schema146.properties.path,data:data28};
+if(!pattern75.test(data28)){
+const err52 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^?#\\s]*$"},schema:"^/[^?#\\s]*$",parentSchema:schema149.properties.path,data:data28};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -16124,7 +16238,7 @@ errors++;
 }
 }
 else {
-const err53 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema146.properties.path.type,parentSchema:schema146.properties.path,data:data28};
+const err53 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema149.properties.path.type,parentSchema:schema149.properties.path,data:data28};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -16137,7 +16251,7 @@ if(data27.listeners !== undefined){
 let data29 = data27.listeners;
 if(Array.isArray(data29)){
 if(data29.length < 1){
-const err54 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema146.properties.listeners,data:data29};
+const err54 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema149.properties.listeners,data:data29};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -16150,7 +16264,7 @@ const len1 = data29.length;
 for(let i1=0; i1<len1; i1++){
 let data30 = data29[i1];
 if(typeof data30 !== "string"){
-const err55 = {instancePath:instancePath+"/metrics/listeners/" + i1,schemaPath:"#/$defs/MetricsConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema146.properties.listeners.items.type,parentSchema:schema146.properties.listeners.items,data:data30};
+const err55 = {instancePath:instancePath+"/metrics/listeners/" + i1,schemaPath:"#/$defs/MetricsConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema149.properties.listeners.items.type,parentSchema:schema149.properties.listeners.items,data:data30};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -16162,7 +16276,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema146.properties.listeners.type,parentSchema:schema146.properties.listeners,data:data29};
+const err56 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema149.properties.listeners.type,parentSchema:schema149.properties.listeners,data:data29};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -16174,7 +16288,7 @@ errors++;
 }
 let data31 = data27.tools;
 if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
-const err57 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/type",keyword:"type",params:{type: "integer"},schema:schema146.properties.tools.type,parentSchema:schema146.properties.tools,data:data31};
+const err57 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/type",keyword:"type",params:{type: "integer"},schema:schema149.properties.tools.type,parentSchema:schema149.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -16185,7 +16299,7 @@ errors++;
 }
 if((typeof data31 == "number") && (isFinite(data31))){
 if(data31 > 10000 || isNaN(data31)){
-const err58 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema146.properties.tools,data:data31};
+const err58 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema149.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -16195,7 +16309,7 @@ vErrors.push(err58);
 errors++;
 }
 if(data31 < 0 || isNaN(data31)){
-const err59 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema146.properties.tools,data:data31};
+const err59 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema149.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -16208,7 +16322,7 @@ errors++;
 let data32 = data27.buckets;
 if(Array.isArray(data32)){
 if(data32.length > 50){
-const err60 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/maxItems",keyword:"maxItems",params:{limit: 50},schema:50,parentSchema:schema146.properties.buckets,data:data32};
+const err60 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/maxItems",keyword:"maxItems",params:{limit: 50},schema:50,parentSchema:schema149.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -16218,7 +16332,7 @@ vErrors.push(err60);
 errors++;
 }
 if(data32.length < 1){
-const err61 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema146.properties.buckets,data:data32};
+const err61 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema149.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -16232,7 +16346,7 @@ for(let i2=0; i2<len2; i2++){
 let data33 = data32[i2];
 if((typeof data33 == "number") && (isFinite(data33))){
 if(data33 <= 0 || isNaN(data33)){
-const err62 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema146.properties.buckets.items,data:data33};
+const err62 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema149.properties.buckets.items,data:data33};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -16243,7 +16357,7 @@ errors++;
 }
 }
 else {
-const err63 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/type",keyword:"type",params:{type: "number"},schema:schema146.properties.buckets.items.type,parentSchema:schema146.properties.buckets.items,data:data33};
+const err63 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/type",keyword:"type",params:{type: "number"},schema:schema149.properties.buckets.items.type,parentSchema:schema149.properties.buckets.items,data:data33};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -16255,7 +16369,7 @@ errors++;
 }
 }
 else {
-const err64 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/type",keyword:"type",params:{type: "array"},schema:schema146.properties.buckets.type,parentSchema:schema146.properties.buckets,data:data32};
+const err64 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/type",keyword:"type",params:{type: "array"},schema:schema149.properties.buckets.type,parentSchema:schema149.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -16266,7 +16380,7 @@ errors++;
 }
 }
 else {
-const err65 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/type",keyword:"type",params:{type: "object"},schema:schema146.type,parentSchema:schema146,data:data27};
+const err65 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/type",keyword:"type",params:{type: "object"},schema:schema149.type,parentSchema:schema149,data:data27};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -16341,7 +16455,7 @@ data36.path = "";
 }
 for(const key13 in data36){
 if(!((key13 === "path") || (key13 === "listeners"))){
-const err70 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},schema:false,parentSchema:schema155,data:data36};
+const err70 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},schema:false,parentSchema:schema158,data:data36};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -16353,8 +16467,8 @@ errors++;
 }
 let data37 = data36.path;
 if(typeof data37 === "string"){
-if(!pattern76.test(data37)){
-const err71 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},schema:"^(/[^\\s?#/]+)*$",parentSchema:schema155.properties.path,data:data37};
+if(!pattern79.test(data37)){
+const err71 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},schema:"^(/[^\\s?#/]+)*$",parentSchema:schema158.properties.path,data:data37};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -16365,7 +16479,7 @@ errors++;
 }
 }
 else {
-const err72 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema155.properties.path.type,parentSchema:schema155.properties.path,data:data37};
+const err72 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema158.properties.path.type,parentSchema:schema158.properties.path,data:data37};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -16378,7 +16492,7 @@ if(data36.listeners !== undefined){
 let data38 = data36.listeners;
 if(Array.isArray(data38)){
 if(data38.length < 1){
-const err73 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema155.properties.listeners,data:data38};
+const err73 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema158.properties.listeners,data:data38};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -16391,7 +16505,7 @@ const len3 = data38.length;
 for(let i3=0; i3<len3; i3++){
 let data39 = data38[i3];
 if(typeof data39 !== "string"){
-const err74 = {instancePath:instancePath+"/rest/listeners/" + i3,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema155.properties.listeners.items.type,parentSchema:schema155.properties.listeners.items,data:data39};
+const err74 = {instancePath:instancePath+"/rest/listeners/" + i3,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema158.properties.listeners.items.type,parentSchema:schema158.properties.listeners.items,data:data39};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -16403,7 +16517,7 @@ errors++;
 }
 }
 else {
-const err75 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema155.properties.listeners.type,parentSchema:schema155.properties.listeners,data:data38};
+const err75 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema158.properties.listeners.type,parentSchema:schema158.properties.listeners,data:data38};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -16415,7 +16529,7 @@ errors++;
 }
 }
 else {
-const err76 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},schema:schema155.type,parentSchema:schema155,data:data36};
+const err76 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},schema:schema158.type,parentSchema:schema158,data:data36};
 if(vErrors === null){
 vErrors = [err76];
 }
