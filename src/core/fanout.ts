@@ -108,7 +108,7 @@ async function ready({ grace }: Graph, { upstream }: UpstreamNode): Promise<bool
   if (upstream.server !== undefined || upstream.state === 'stopped') return false
   await grace.wait(upstream)
   if (upstream.server !== undefined) return true
-  const why = upstream.problem ?? `still starting after ${grace.ms} ms`
+  const why = upstream.problem ?? 'it is still starting'
   throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why })
 }
 

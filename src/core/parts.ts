@@ -64,18 +64,18 @@ export class Parts {
     const shelf = this.#shelf(node, kind, caller, call)
     if (shelf.isLate) return this.#meanwhile(node, kind, shelf)
     const flight = settled(fetchPart(this.#graph, node, kind, session, call))
-    if (await within(this.#graph.clock, this.#patience(node, shelf), flight))
-      return this.#arrived(node, kind, shelf, await flight)
+    if (await this.#waits(node, shelf, flight)) return this.#arrived(node, kind, shelf, await flight)
     shelf.isLate = true
     void flight.then(outcome => this.#cameLate(node, kind, shelf, outcome))
     return this.#meanwhile(node, kind, shelf)
   }
 
-  /** A list that is known is waited for less long. One of an upstream that starts has its grace on top. */
-  #patience({ upstream }: UpstreamNode, { known }: Shelf): number {
-    const { ms } = this.#graph.grace
-    if (known !== undefined) return this.#waitMs
-    return upstream.server === undefined ? ms + this.#waitMs + 1 : Math.max(ms, this.#waitMs)
+  /** Waits for a list; true when it came in time. One of an upstream that starts has its grace on top. */
+  #waits({ upstream }: UpstreamNode, { known }: Shelf, flight: Promise<Outcome>): Promise<boolean> {
+    const { grace, clock } = this.#graph
+    if (known !== undefined) return within(clock, this.#waitMs, flight)
+    if (upstream.server === undefined) return grace.within(flight, { extra: this.#waitMs + 1 })
+    return grace.within(flight, { longest: Math.max(grace.ms, this.#waitMs) })
   }
 
   #arrived(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): Part {
@@ -89,6 +89,7 @@ export class Parts {
     }
     shelf.known = outcome.part
     this.#isWell(node, kind)
+    this.#graph.grace.shown()
     return outcome.part
   }
 

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import { badServer, script } from '../fixtures/upstream-bench.ts'
+
+/** What a first list may take while some servers hang, on a machine with much else to do. */
+const SOON_MS = 3000
+
+/** Takes connections and never says a word. */
+async function mute(t: TestContext): Promise<string> {
+  const server: Server = createServer(socket => socket.on('error', () => undefined).resume())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  return `http://127.0.0.1:${address.port}/mcp`
+}
+
+function names(result: JsonObject | undefined): string[] {
+  return (result?.tools as { name: string }[]).map(({ name }) => name)
+}
+
+test('the first list of a fresh gateway has the good servers within two seconds, though others hang, exit or refuse', async t => {
+  const good = await Promise.all(
+    [1, 2, 3].map(async n => closeAfter(t, await testUpstream({ tools: { [`t${n}`]: () => 'x' } }))),
+  )
+  const url = await mute(t)
+  const upstreams = {
+    'hung-1': { type: 'http', url },
+    'hung-2': { type: 'http', url },
+    'hung-3': { type: 'stdio', command: process.execPath, args: badServer('silent').args as string[] },
+    'gone-1': { type: 'stdio', command: process.execPath, args: ['-e', 'process.exit(3)'] },
+    'gone-2': { type: 'stdio', command: 'no-such-program' },
+    'bad-tls': { type: 'http', url: url.replace('http:', 'https:') },
+    four: { type: 'stdio', command: process.execPath, args: [script('keeping-server.mjs')] },
+  }
+  const started = performance.now()
+  const gateway = closeAfter(
+    t,
+    await testGateway({
+      settle: false,
+      upstreams: { one: good[0] as never, two: good[1] as never, three: good[2] as never },
+      config: { upstreams },
+    }),
+  )
+
+  const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
+  const { result } = await client.request('tools/list')
+  const ms = performance.now() - started
+
+  assert.ok(ms < SOON_MS, `${ms} ms`)
+  for (const name of ['one__t1', 'two__t2', 'three__t3', 'four__count'])
+    assert.ok(names(result).includes(name))
+})
+
+test('a server that lists late for the first time keeps nobody waiting, and is announced when it does', async t => {
+  const quick = closeAfter(t, await testUpstream({ tools: { quick: () => 'x' } }))
+  const slow = closeAfter(t, await testUpstream({ tools: { slow: () => 'x' } }))
+  let release = (): void => undefined
+  const held = new Promise<void>(resolve => (release = resolve))
+  slow.offer.methods.set('tools/list', async () => {
+    await held
+    return { tools: [{ name: 'slow', inputSchema: { type: 'object' } }] }
+  })
+  const gateway = closeAfter(t, await testGateway({ upstreams: { slow, quick } }))
+  const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
+  await client.listen()
+
+  const started = performance.now()
+  const { result } = await client.request('tools/list')
+
+  assert.ok(performance.now() - started < SOON_MS)
+  assert.deepEqual(names(result), ['quick__quick'])
+  release()
+  await client.notified('notifications/tools/list_changed')
+  assert.deepEqual(names((await client.request('tools/list')).result).sort(), ['quick__quick', 'slow__slow'])
+})
+
+test('while there is nothing else to show, a slow server has its whole grace', async t => {
+  const slow = closeAfter(t, await testUpstream({ tools: { slow: () => 'x' } }))
+  slow.offer.methods.set('tools/list', async () => {
+    await new Promise(resolve => setTimeout(resolve, 600))
+    return { tools: [{ name: 'slow', inputSchema: { type: 'object' } }] }
+  })
+  const config = { lists: { grace: '20s', stragglers: 100, wait: 100 } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { slow }, config }))
+  const client = closeAfter(t, await testClient(gateway))
+
+  assert.deepEqual(names((await client.request('tools/list')).result), ['slow__slow'])
+})
