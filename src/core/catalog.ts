@@ -136,7 +136,8 @@ export class Catalog {
       return part
     } catch (error) {
       if (node.upstream.spec.onFailure === 'fail') throw error
-      this.#report(name, kind, error)
+      // One that was stopped, be it with the gateway, is not missed.
+      if (node.upstream.state !== 'stopped') this.#report(name, kind, error)
       return undefined
     }
   }

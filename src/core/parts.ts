@@ -111,8 +111,8 @@ export class Parts {
   }
 
   #stale(node: UpstreamNode, kind: Kind, known: Part, why: string): Part {
-    const { name } = node.upstream
-    if (this.#troubles.get(name)?.has(kind) !== true)
+    const { name, state } = node.upstream
+    if (state !== 'stopped' && this.#troubles.get(name)?.has(kind) !== true)
       this.#graph.log.warn(`the last known list of upstream "${name}" is used`, {
         method: LISTS[kind].method,
         upstream: name,

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
-import { badServer, script } from '../fixtures/upstream-bench.ts'
+import { badServer, script, until } from '../fixtures/upstream-bench.ts'
 
 /** What a first list may take while some servers hang, on a machine with much else to do. */
 const SOON_MS = 3000
@@ -90,4 +90,22 @@ test('while there is nothing else to show, a slow server has its whole grace', a
   const client = closeAfter(t, await testClient(gateway))
 
   assert.deepEqual(names((await client.request('tools/list')).result), ['slow__slow'])
+})
+
+test('a client that leaves during a cold start makes the log say nothing of servers that are missing', async () => {
+  const slow = badServer('slow-start', '--delay', '3000')
+  const config = {
+    upstreams: { slow: { type: 'stdio', command: process.execPath, args: slow.args as string[] } },
+  }
+  const gateway = await testGateway({ settle: false, config })
+  const client = await gateway.gateway.connect()
+  const listed = client.request('tools/list').catch(() => undefined)
+  await until(() => gateway.gateway.upstreams.get('slow')?.status().state === 'starting', 'it starts')
+
+  client.close()
+  await gateway.gateway.close()
+  await listed
+
+  const missing = gateway.log.filter(({ level }) => level === 'warn' || level === 'error')
+  assert.deepEqual(missing, [])
 })
