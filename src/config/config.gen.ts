@@ -135,9 +135,13 @@ export interface ListsConfig {
    */
   readonly pageSize: number
   /**
-   * How long a list waits for an upstream that is still starting, or was never listed. What comes later is announced by `list_changed`.
+   * How long a list waits for an upstream that is still starting, or was never listed, while no other has anything to show. What comes later is announced by `list_changed`.
    */
   readonly grace: string | number
+  /**
+   * The same once another upstream has something to show, but never longer than `grace`.
+   */
+  readonly stragglers: string | number
   /**
    * How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.
    */

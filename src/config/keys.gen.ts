@@ -119,6 +119,7 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/listeners/*/port',
   '/lists/grace',
   '/lists/pageSize',
+  '/lists/stragglers',
   '/lists/wait',
   '/metrics/buckets/*',
   '/metrics/tools',

@@ -6,14 +6,14 @@ export default validate10;
 const schema11 = {"type":"object","additionalProperties":false,"properties":{"version":{"const":1,"type":"integer"},"extends":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1}},"server":{"$ref":"#/$defs/ServerConfig"},"log":{"$ref":"#/$defs/LogConfig"},"lists":{"$ref":"#/$defs/ListsConfig"},"shutdown":{"$ref":"#/$defs/ShutdownConfig"},"control":{"$ref":"#/$defs/ControlConfig"},"processes":{"$ref":"#/$defs/ProcessesConfig"},"state":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"}},"listeners":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"}},"upstreams":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"}},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"audit":{"$ref":"#/$defs/AuditConfig"},"metrics":{"$ref":"#/$defs/MetricsConfig"},"profiles":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ProfileConfig"}},"rest":{"$ref":"#/$defs/RestConfig"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"routes":{"type":"array","items":{"$ref":"#/$defs/RouteConfig"}},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"agents":{"$ref":"#/$defs/AgentsConfig"},"plugins":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"}}}};
 const schema12 = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"version":{"type":"string","minLength":1},"title":{"type":"string"},"instructions":{"type":"string"}}};
 const schema13 = {"type":"object","additionalProperties":false,"properties":{"level":{"enum":["debug","info","warn","error"],"type":"string"},"format":{"enum":["auto","pretty","json"],"type":"string"}}};
-const schema19 = {"type":"object","additionalProperties":false,"properties":{"enabled":{"type":"boolean"},"socket":{"type":"string","minLength":1}}};
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"max":{"type":"integer","minimum":1,"maximum":10000},"starting":{"type":"integer","minimum":1,"maximum":1000}}};
-const schema21 = {"type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1}}};
-const schema22 = {"type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens"};
-const schema149 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^?#\\s]*$"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"tools":{"type":"integer","minimum":0,"maximum":10000},"buckets":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0}}}};
-const schema158 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}}}};
+const schema20 = {"type":"object","additionalProperties":false,"properties":{"enabled":{"type":"boolean"},"socket":{"type":"string","minLength":1}}};
+const schema21 = {"type":"object","additionalProperties":false,"properties":{"max":{"type":"integer","minimum":1,"maximum":10000},"starting":{"type":"integer","minimum":1,"maximum":1000}}};
+const schema22 = {"type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1}}};
+const schema23 = {"type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens"};
+const schema150 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^?#\\s]*$"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"tools":{"type":"integer","minimum":0,"maximum":10000},"buckets":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0}}}};
+const schema159 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}}}};
 const func2 = Object.prototype.hasOwnProperty;
-const schema14 = {"type":"object","additionalProperties":false,"properties":{"pageSize":{"type":"integer","minimum":1,"maximum":100000},"grace":{"$ref":"#/$defs/duration"},"wait":{"$ref":"#/$defs/duration"}}};
+const schema14 = {"type":"object","additionalProperties":false,"properties":{"pageSize":{"type":"integer","minimum":1,"maximum":100000},"grace":{"$ref":"#/$defs/duration"},"stragglers":{"$ref":"#/$defs/duration"},"wait":{"$ref":"#/$defs/duration"}}};
 const schema15 = {"type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds"};
 const pattern0 = new RegExp("^\\d{1,12}(ms|s|m|h|d)$", "u");
 
@@ -27,11 +27,14 @@ data.pageSize = 1000;
 if(data.grace === undefined){
 data.grace = "10s";
 }
+if(data.stragglers === undefined){
+data.stragglers = "1s";
+}
 if(data.wait === undefined){
 data.wait = "1s";
 }
 for(const key0 in data){
-if(!(((key0 === "pageSize") || (key0 === "grace")) || (key0 === "wait"))){
+if(!((((key0 === "pageSize") || (key0 === "grace")) || (key0 === "stragglers")) || (key0 === "wait"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema14,data};
 if(vErrors === null){
 vErrors = [err0];
@@ -110,9 +113,9 @@ vErrors.push(err6);
 errors++;
 }
 }
-let data2 = data.wait;
+let data2 = data.stragglers;
 if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data2};
+const err7 = {instancePath:instancePath+"/stragglers",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -123,7 +126,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data2};
+const err8 = {instancePath:instancePath+"/stragglers",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -135,7 +138,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(!pattern0.test(data2)){
-const err9 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+const err9 = {instancePath:instancePath+"/stragglers",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -145,9 +148,9 @@ vErrors.push(err9);
 errors++;
 }
 }
-}
-else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema14.type,parentSchema:schema14,data};
+let data3 = data.wait;
+if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
+const err10 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -156,11 +159,46 @@ vErrors.push(err10);
 }
 errors++;
 }
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err11 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data3};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+if(typeof data3 === "string"){
+if(!pattern0.test(data3)){
+const err12 = {instancePath:instancePath+"/wait",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data3};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema14.type,parentSchema:schema14,data};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
 validate11.errors = vErrors;
 return errors === 0;
 }
 
-const schema17 = {"type":"object","additionalProperties":false,"properties":{"grace":{"$ref":"#/$defs/duration"}}};
+const schema18 = {"type":"object","additionalProperties":false,"properties":{"grace":{"$ref":"#/$defs/duration"}}};
 
 function validate13(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -171,7 +209,7 @@ data.grace = "10s";
 }
 for(const key0 in data){
 if(!(key0 === "grace")){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema17,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema18,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -218,7 +256,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema17.type,parentSchema:schema17,data};
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema18.type,parentSchema:schema18,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -231,17 +269,17 @@ validate13.errors = vErrors;
 return errors === 0;
 }
 
-const schema23 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}]};
-const schema24 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string"},"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"}},"allowedHosts":{"type":"array","items":{"type":"string","minLength":1}},"allowedOrigins":{"type":"array","items":{"type":"string","minLength":1}},"exposeWithoutAuth":{"type":"boolean"},"sse":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"ws":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"limits":{"$ref":"#/$defs/HttpLimitsConfig"}}};
-const schema25 = {"type":"string","minLength":1};
-const schema26 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name"};
-const schema27 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"messages":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
-const schema28 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
-const pattern4 = new RegExp("^/[^\\s?#]*$", "u");
-const pattern5 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema29 = {"type":"object","additionalProperties":false,"properties":{"body":{"$ref":"#/$defs/size"},"sessions":{"type":"integer","minimum":1},"sessionsPerPrincipal":{"type":"integer","minimum":1},"idle":{"$ref":"#/$defs/duration"},"connections":{"type":"integer","minimum":1},"unread":{"$ref":"#/$defs/duration"},"held":{"$ref":"#/$defs/size"},"heldPerClient":{"$ref":"#/$defs/size"}}};
-const schema30 = {"type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes"};
-const pattern9 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
+const schema24 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}]};
+const schema25 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string"},"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"}},"allowedHosts":{"type":"array","items":{"type":"string","minLength":1}},"allowedOrigins":{"type":"array","items":{"type":"string","minLength":1}},"exposeWithoutAuth":{"type":"boolean"},"sse":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"ws":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"limits":{"$ref":"#/$defs/HttpLimitsConfig"}}};
+const schema26 = {"type":"string","minLength":1};
+const schema27 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name"};
+const schema28 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"messages":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
+const schema29 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
+const pattern5 = new RegExp("^/[^\\s?#]*$", "u");
+const pattern6 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
+const schema30 = {"type":"object","additionalProperties":false,"properties":{"body":{"$ref":"#/$defs/size"},"sessions":{"type":"integer","minimum":1},"sessionsPerPrincipal":{"type":"integer","minimum":1},"idle":{"$ref":"#/$defs/duration"},"connections":{"type":"integer","minimum":1},"unread":{"$ref":"#/$defs/duration"},"held":{"$ref":"#/$defs/size"},"heldPerClient":{"$ref":"#/$defs/size"}}};
+const schema31 = {"type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes"};
+const pattern10 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
 
 function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -273,7 +311,7 @@ data.heldPerClient = "64MiB";
 }
 for(const key0 in data){
 if(!((((((((key0 === "body") || (key0 === "sessions")) || (key0 === "sessionsPerPrincipal")) || (key0 === "idle")) || (key0 === "connections")) || (key0 === "unread")) || (key0 === "held")) || (key0 === "heldPerClient"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema29,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema30,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -285,7 +323,7 @@ errors++;
 }
 let data0 = data.body;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data0};
+const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -296,7 +334,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data0};
+const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -307,8 +345,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern9.test(data0)){
-const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
+if(!pattern10.test(data0)){
+const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -320,7 +358,7 @@ errors++;
 }
 let data1 = data.sessions;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema29.properties.sessions.type,parentSchema:schema29.properties.sessions,data:data1};
+const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema30.properties.sessions.type,parentSchema:schema30.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -331,7 +369,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema29.properties.sessions,data:data1};
+const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema30.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -343,7 +381,7 @@ errors++;
 }
 let data2 = data.sessionsPerPrincipal;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema29.properties.sessionsPerPrincipal.type,parentSchema:schema29.properties.sessionsPerPrincipal,data:data2};
+const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema30.properties.sessionsPerPrincipal.type,parentSchema:schema30.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -354,7 +392,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 1 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema29.properties.sessionsPerPrincipal,data:data2};
+const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema30.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -401,7 +439,7 @@ errors++;
 }
 let data4 = data.connections;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},schema:schema29.properties.connections.type,parentSchema:schema29.properties.connections,data:data4};
+const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},schema:schema30.properties.connections.type,parentSchema:schema30.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -412,7 +450,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema29.properties.connections,data:data4};
+const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema30.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -459,7 +497,7 @@ errors++;
 }
 let data6 = data.held;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err16 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
+const err16 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -470,7 +508,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err17 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
+const err17 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -481,8 +519,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern9.test(data6)){
-const err18 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+if(!pattern10.test(data6)){
+const err18 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -494,7 +532,7 @@ errors++;
 }
 let data7 = data.heldPerClient;
 if((typeof data7 !== "string") && (!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))))){
-const err19 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data7};
+const err19 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -505,7 +543,7 @@ errors++;
 }
 if((typeof data7 == "number") && (isFinite(data7))){
 if(data7 < 0 || isNaN(data7)){
-const err20 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data7};
+const err20 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -516,8 +554,8 @@ errors++;
 }
 }
 if(typeof data7 === "string"){
-if(!pattern9.test(data7)){
-const err21 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data7};
+if(!pattern10.test(data7)){
+const err21 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -529,7 +567,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema29.type,parentSchema:schema29,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema30.type,parentSchema:schema30,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -578,7 +616,7 @@ if(data.limits === undefined){
 data.limits = {};
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema24.required,parentSchema:schema24,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema25.required,parentSchema:schema25,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -588,8 +626,8 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema24.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema24,data};
+if(!(func2.call(schema25.properties, key0))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema25,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -602,7 +640,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema24.properties.type.type,parentSchema:schema24.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema25.properties.type.type,parentSchema:schema25.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -612,7 +650,7 @@ vErrors.push(err2);
 errors++;
 }
 if("http" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema24.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema25.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -625,7 +663,7 @@ errors++;
 let data1 = data.host;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema24.properties.host,data:data1};
+const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -636,7 +674,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},schema:schema24.properties.host.type,parentSchema:schema24.properties.host,data:data1};
+const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},schema:schema25.properties.host.type,parentSchema:schema25.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -647,7 +685,7 @@ errors++;
 }
 let data2 = data.port;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},schema:schema24.properties.port.type,parentSchema:schema24.properties.port,data:data2};
+const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},schema:schema25.properties.port.type,parentSchema:schema25.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -658,7 +696,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 65535 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},schema:65535,parentSchema:schema24.properties.port,data:data2};
+const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},schema:65535,parentSchema:schema25.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -668,7 +706,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema24.properties.port,data:data2};
+const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema25.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -680,8 +718,8 @@ errors++;
 }
 let data3 = data.path;
 if(typeof data3 === "string"){
-if(!pattern4.test(data3)){
-const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema24.properties.path,data:data3};
+if(!pattern5.test(data3)){
+const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema25.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -692,7 +730,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},schema:schema24.properties.path.type,parentSchema:schema24.properties.path,data:data3};
+const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},schema:schema25.properties.path.type,parentSchema:schema25.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -705,7 +743,7 @@ if(data.profile !== undefined){
 let data4 = data.profile;
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25,data:data4};
+const err11 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema26,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -716,7 +754,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:data4};
+const err12 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -728,7 +766,7 @@ errors++;
 }
 let data5 = data.sessionLabel;
 if((typeof data5 !== "string") && (typeof data5 !== "boolean")){
-const err13 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/type",keyword:"type",params:{type: schema24.properties.sessionLabel.type},schema:schema24.properties.sessionLabel.type,parentSchema:schema24.properties.sessionLabel,data:data5};
+const err13 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/type",keyword:"type",params:{type: schema25.properties.sessionLabel.type},schema:schema25.properties.sessionLabel.type,parentSchema:schema25.properties.sessionLabel,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -764,8 +802,8 @@ let ifClause0;
 if(_valid0){
 const _errs18 = errors;
 if(typeof data5 === "string"){
-if(!pattern5.test(data5)){
-const err15 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
+if(!pattern6.test(data5)){
+const err15 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -776,7 +814,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data5};
+const err16 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -792,7 +830,7 @@ ifClause0 = "then";
 else {
 const _errs21 = errors;
 if(false !== data5){
-const err17 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema24.properties.sessionLabel.else,data:data5};
+const err17 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.sessionLabel.else,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -806,7 +844,7 @@ valid2 = _valid0;
 ifClause0 = "else";
 }
 if(!valid2){
-const err18 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema24.properties.sessionLabel.if,parentSchema:schema24.properties.sessionLabel,data:data5};
+const err18 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema25.properties.sessionLabel.if,parentSchema:schema25.properties.sessionLabel,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -822,7 +860,7 @@ for(let i0=0; i0<len0; i0++){
 let data7 = data6[i0];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema24.properties.allowedHosts.items,data:data7};
+const err19 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.allowedHosts.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -833,7 +871,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},schema:schema24.properties.allowedHosts.items.type,parentSchema:schema24.properties.allowedHosts.items,data:data7};
+const err20 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},schema:schema25.properties.allowedHosts.items.type,parentSchema:schema25.properties.allowedHosts.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -845,7 +883,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},schema:schema24.properties.allowedHosts.type,parentSchema:schema24.properties.allowedHosts,data:data6};
+const err21 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},schema:schema25.properties.allowedHosts.type,parentSchema:schema25.properties.allowedHosts,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -861,7 +899,7 @@ for(let i1=0; i1<len1; i1++){
 let data9 = data8[i1];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err22 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema24.properties.allowedOrigins.items,data:data9};
+const err22 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.allowedOrigins.items,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -872,7 +910,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},schema:schema24.properties.allowedOrigins.items.type,parentSchema:schema24.properties.allowedOrigins.items,data:data9};
+const err23 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},schema:schema25.properties.allowedOrigins.items.type,parentSchema:schema25.properties.allowedOrigins.items,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -884,7 +922,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},schema:schema24.properties.allowedOrigins.type,parentSchema:schema24.properties.allowedOrigins,data:data8};
+const err24 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},schema:schema25.properties.allowedOrigins.type,parentSchema:schema25.properties.allowedOrigins,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -895,7 +933,7 @@ errors++;
 }
 let data10 = data.exposeWithoutAuth;
 if(typeof data10 !== "boolean"){
-const err25 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},schema:schema24.properties.exposeWithoutAuth.type,parentSchema:schema24.properties.exposeWithoutAuth,data:data10};
+const err25 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},schema:schema25.properties.exposeWithoutAuth.type,parentSchema:schema25.properties.exposeWithoutAuth,data:data10};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -906,7 +944,7 @@ errors++;
 }
 let data11 = data.sse;
 if((!(data11 && typeof data11 == "object" && !Array.isArray(data11))) && (typeof data11 !== "boolean")){
-const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema24.properties.sse.type},schema:schema24.properties.sse.type,parentSchema:schema24.properties.sse,data:data11};
+const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema25.properties.sse.type},schema:schema25.properties.sse.type,parentSchema:schema25.properties.sse,data:data11};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -950,7 +988,7 @@ data11.messages = "/messages";
 }
 for(const key1 in data11){
 if(!((key1 === "path") || (key1 === "messages"))){
-const err28 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema27,data:data11};
+const err28 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema28,data:data11};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -962,8 +1000,8 @@ errors++;
 }
 let data12 = data11.path;
 if(typeof data12 === "string"){
-if(!pattern4.test(data12)){
-const err29 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema27.properties.path,data:data12};
+if(!pattern5.test(data12)){
+const err29 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.path,data:data12};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -974,7 +1012,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema27.properties.path.type,parentSchema:schema27.properties.path,data:data12};
+const err30 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema28.properties.path.type,parentSchema:schema28.properties.path,data:data12};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -985,8 +1023,8 @@ errors++;
 }
 let data13 = data11.messages;
 if(typeof data13 === "string"){
-if(!pattern4.test(data13)){
-const err31 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema27.properties.messages,data:data13};
+if(!pattern5.test(data13)){
+const err31 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.messages,data:data13};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -997,7 +1035,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},schema:schema27.properties.messages.type,parentSchema:schema27.properties.messages,data:data13};
+const err32 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},schema:schema28.properties.messages.type,parentSchema:schema28.properties.messages,data:data13};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -1008,7 +1046,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema27.type,parentSchema:schema27,data:data11};
+const err33 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema28.type,parentSchema:schema28,data:data11};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -1024,7 +1062,7 @@ ifClause1 = "then";
 else {
 const _errs45 = errors;
 if(false !== data11){
-const err34 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema24.properties.sse.else,data:data11};
+const err34 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.sse.else,data:data11};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -1038,7 +1076,7 @@ valid8 = _valid1;
 ifClause1 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema24.properties.sse.if,parentSchema:schema24.properties.sse,data:data11};
+const err35 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema25.properties.sse.if,parentSchema:schema25.properties.sse,data:data11};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -1049,7 +1087,7 @@ errors++;
 }
 let data14 = data.ws;
 if((!(data14 && typeof data14 == "object" && !Array.isArray(data14))) && (typeof data14 !== "boolean")){
-const err36 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema24.properties.ws.type},schema:schema24.properties.ws.type,parentSchema:schema24.properties.ws,data:data14};
+const err36 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema25.properties.ws.type},schema:schema25.properties.ws.type,parentSchema:schema25.properties.ws,data:data14};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -1090,7 +1128,7 @@ data14.path = "/ws";
 }
 for(const key2 in data14){
 if(!(key2 === "path")){
-const err38 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema28,data:data14};
+const err38 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema29,data:data14};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -1102,8 +1140,8 @@ errors++;
 }
 let data15 = data14.path;
 if(typeof data15 === "string"){
-if(!pattern4.test(data15)){
-const err39 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.path,data:data15};
+if(!pattern5.test(data15)){
+const err39 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema29.properties.path,data:data15};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -1114,7 +1152,7 @@ errors++;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema28.properties.path.type,parentSchema:schema28.properties.path,data:data15};
+const err40 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema29.properties.path.type,parentSchema:schema29.properties.path,data:data15};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -1125,7 +1163,7 @@ errors++;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema28.type,parentSchema:schema28,data:data14};
+const err41 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema29.type,parentSchema:schema29,data:data14};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -1141,7 +1179,7 @@ ifClause2 = "then";
 else {
 const _errs57 = errors;
 if(false !== data14){
-const err42 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema24.properties.ws.else,data:data14};
+const err42 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.ws.else,data:data14};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -1155,7 +1193,7 @@ valid11 = _valid2;
 ifClause2 = "else";
 }
 if(!valid11){
-const err43 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause2},schema:schema24.properties.ws.if,parentSchema:schema24.properties.ws,data:data14};
+const err43 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause2},schema:schema25.properties.ws.if,parentSchema:schema25.properties.ws,data:data14};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -1170,7 +1208,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err44 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema24.type,parentSchema:schema24,data};
+const err44 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema25.type,parentSchema:schema25,data};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -1183,14 +1221,14 @@ validate16.errors = vErrors;
 return errors === 0;
 }
 
-const schema35 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string"},"profile":{"$ref":"#/$defs/profileName"}}};
+const schema36 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string"},"profile":{"$ref":"#/$defs/profileName"}}};
 
 function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema35.required,parentSchema:schema35,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema36.required,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1201,7 +1239,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "type") || (key0 === "profile"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema35,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1214,7 +1252,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema35.properties.type.type,parentSchema:schema35.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema36.properties.type.type,parentSchema:schema36.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1224,7 +1262,7 @@ vErrors.push(err2);
 errors++;
 }
 if("stdio" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema35.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema36.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1238,7 +1276,7 @@ if(data.profile !== undefined){
 let data1 = data.profile;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25,data:data1};
+const err4 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema26,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1249,7 +1287,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:data1};
+const err5 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1261,7 +1299,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema35.type,parentSchema:schema35,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema36.type,parentSchema:schema36,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1280,7 +1318,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema23.required,parentSchema:schema23,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema24.required,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1304,7 +1342,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema23.discriminator,parentSchema:schema23,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema24.discriminator,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1315,7 +1353,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema23.discriminator,parentSchema:schema23,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema24.discriminator,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1326,7 +1364,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema23.type,parentSchema:schema23,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema24.type,parentSchema:schema24,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1339,17 +1377,17 @@ validate15.errors = vErrors;
 return errors === 0;
 }
 
-const schema38 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}]};
-const schema39 = {"type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string"},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1},"args":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"cwd":{"type":"string","minLength":1},"projects":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"maxLine":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"type":"integer","minimum":1,"maximum":64},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const schema44 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string"},"write":{"type":"array","items":{"type":"string","minLength":1}},"network":{"type":"boolean"},"hide":{"type":"array","items":{"type":"string","minLength":1}}}};
-const schema46 = {"type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens"};
-const schema47 = {"type":"boolean"};
-const schema61 = {"enum":["omit","keep","fail"],"type":"string"};
-const schema62 = {"enum":["auto","legacy","modern"],"type":"string"};
-const schema63 = {"enum":["shared","session","principal"],"type":"string"};
-const schema81 = {"enum":["auto","lazy","eager"],"type":"string"};
-const schema84 = {"type":"object","additionalProperties":false,"properties":{"min":{"type":"integer","minimum":0,"maximum":64},"max":{"type":"integer","minimum":1,"maximum":1024},"perPrincipal":{"type":"integer","minimum":1,"maximum":1024}}};
-const schema40 = {"type":"object","additionalProperties":false,"properties":{"memory":{"$ref":"#/$defs/size"},"pids":{"type":"integer","minimum":1,"maximum":4194304},"files":{"type":"integer","minimum":16,"maximum":1048576},"fileSize":{"$ref":"#/$defs/size"},"cpuTime":{"$ref":"#/$defs/duration"}}};
+const schema39 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}]};
+const schema40 = {"type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string"},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1},"args":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"cwd":{"type":"string","minLength":1},"projects":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"maxLine":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"type":"integer","minimum":1,"maximum":64},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema45 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string"},"write":{"type":"array","items":{"type":"string","minLength":1}},"network":{"type":"boolean"},"hide":{"type":"array","items":{"type":"string","minLength":1}}}};
+const schema47 = {"type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens"};
+const schema48 = {"type":"boolean"};
+const schema62 = {"enum":["omit","keep","fail"],"type":"string"};
+const schema63 = {"enum":["auto","legacy","modern"],"type":"string"};
+const schema64 = {"enum":["shared","session","principal"],"type":"string"};
+const schema82 = {"enum":["auto","lazy","eager"],"type":"string"};
+const schema85 = {"type":"object","additionalProperties":false,"properties":{"min":{"type":"integer","minimum":0,"maximum":64},"max":{"type":"integer","minimum":1,"maximum":1024},"perPrincipal":{"type":"integer","minimum":1,"maximum":1024}}};
+const schema41 = {"type":"object","additionalProperties":false,"properties":{"memory":{"$ref":"#/$defs/size"},"pids":{"type":"integer","minimum":1,"maximum":4194304},"files":{"type":"integer","minimum":16,"maximum":1048576},"fileSize":{"$ref":"#/$defs/size"},"cpuTime":{"$ref":"#/$defs/duration"}}};
 
 function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1357,7 +1395,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "memory") || (key0 === "pids")) || (key0 === "files")) || (key0 === "fileSize")) || (key0 === "cpuTime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema40,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema41,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1370,7 +1408,7 @@ errors++;
 if(data.memory !== undefined){
 let data0 = data.memory;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data0};
+const err1 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1381,7 +1419,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data0};
+const err2 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1392,8 +1430,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern9.test(data0)){
-const err3 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
+if(!pattern10.test(data0)){
+const err3 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1407,7 +1445,7 @@ errors++;
 if(data.pids !== undefined){
 let data1 = data.pids;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},schema:schema40.properties.pids.type,parentSchema:schema40.properties.pids,data:data1};
+const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},schema:schema41.properties.pids.type,parentSchema:schema41.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1418,7 +1456,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 4194304 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},schema:4194304,parentSchema:schema40.properties.pids,data:data1};
+const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},schema:4194304,parentSchema:schema41.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1428,7 +1466,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema40.properties.pids,data:data1};
+const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema41.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1442,7 +1480,7 @@ errors++;
 if(data.files !== undefined){
 let data2 = data.files;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},schema:schema40.properties.files.type,parentSchema:schema40.properties.files,data:data2};
+const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},schema:schema41.properties.files.type,parentSchema:schema41.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1453,7 +1491,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1048576 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},schema:1048576,parentSchema:schema40.properties.files,data:data2};
+const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},schema:1048576,parentSchema:schema41.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1463,7 +1501,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 16 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},schema:16,parentSchema:schema40.properties.files,data:data2};
+const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},schema:16,parentSchema:schema41.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1477,7 +1515,7 @@ errors++;
 if(data.fileSize !== undefined){
 let data3 = data.fileSize;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err10 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data3};
+const err10 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1488,7 +1526,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data3};
+const err11 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1499,8 +1537,8 @@ errors++;
 }
 }
 if(typeof data3 === "string"){
-if(!pattern9.test(data3)){
-const err12 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data3};
+if(!pattern10.test(data3)){
+const err12 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1550,7 +1588,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema40.type,parentSchema:schema40,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema41.type,parentSchema:schema41,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1563,7 +1601,7 @@ validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema50 = {"type":"object","additionalProperties":false,"properties":{"concurrency":{"type":"integer","minimum":0,"maximum":10000},"queue":{"type":"integer","minimum":0,"maximum":100000},"queueTimeout":{"$ref":"#/$defs/duration"}}};
+const schema51 = {"type":"object","additionalProperties":false,"properties":{"concurrency":{"type":"integer","minimum":0,"maximum":10000},"queue":{"type":"integer","minimum":0,"maximum":100000},"queueTimeout":{"$ref":"#/$defs/duration"}}};
 
 function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1580,7 +1618,7 @@ data.queueTimeout = 0;
 }
 for(const key0 in data){
 if(!(((key0 === "concurrency") || (key0 === "queue")) || (key0 === "queueTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema50,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema51,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1592,7 +1630,7 @@ errors++;
 }
 let data0 = data.concurrency;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},schema:schema50.properties.concurrency.type,parentSchema:schema50.properties.concurrency,data:data0};
+const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},schema:schema51.properties.concurrency.type,parentSchema:schema51.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1603,7 +1641,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema50.properties.concurrency,data:data0};
+const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema51.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1613,7 +1651,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema50.properties.concurrency,data:data0};
+const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema51.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1625,7 +1663,7 @@ errors++;
 }
 let data1 = data.queue;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema50.properties.queue.type,parentSchema:schema50.properties.queue,data:data1};
+const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema51.properties.queue.type,parentSchema:schema51.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1636,7 +1674,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema50.properties.queue,data:data1};
+const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema51.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1646,7 +1684,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 0 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema50.properties.queue,data:data1};
+const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema51.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1693,7 +1731,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema50.type,parentSchema:schema50,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema51.type,parentSchema:schema51,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1706,8 +1744,8 @@ validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema52 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"}};
-const schema53 = {"type":"object","additionalProperties":false,"properties":{"failures":{"type":"integer","minimum":1},"latency":{"$ref":"#/$defs/duration"},"share":{"type":"number","exclusiveMinimum":0,"maximum":1},"window":{"$ref":"#/$defs/duration"},"calls":{"type":"integer","minimum":1},"open":{"$ref":"#/$defs/duration"}}};
+const schema53 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"}};
+const schema54 = {"type":"object","additionalProperties":false,"properties":{"failures":{"type":"integer","minimum":1},"latency":{"$ref":"#/$defs/duration"},"share":{"type":"number","exclusiveMinimum":0,"maximum":1},"window":{"$ref":"#/$defs/duration"},"calls":{"type":"integer","minimum":1},"open":{"$ref":"#/$defs/duration"}}};
 
 function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -1733,7 +1771,7 @@ data.open = "30s";
 }
 for(const key0 in data){
 if(!((((((key0 === "failures") || (key0 === "latency")) || (key0 === "share")) || (key0 === "window")) || (key0 === "calls")) || (key0 === "open"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema53,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1745,7 +1783,7 @@ errors++;
 }
 let data0 = data.failures;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},schema:schema53.properties.failures.type,parentSchema:schema53.properties.failures,data:data0};
+const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},schema:schema54.properties.failures.type,parentSchema:schema54.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1756,7 +1794,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema53.properties.failures,data:data0};
+const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema54.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1804,7 +1842,7 @@ errors++;
 let data2 = data.share;
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},schema:1,parentSchema:schema53.properties.share,data:data2};
+const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},schema:1,parentSchema:schema54.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1814,7 +1852,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2 <= 0 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema53.properties.share,data:data2};
+const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema54.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1825,7 +1863,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},schema:schema53.properties.share.type,parentSchema:schema53.properties.share,data:data2};
+const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},schema:schema54.properties.share.type,parentSchema:schema54.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1871,7 +1909,7 @@ errors++;
 }
 let data4 = data.calls;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},schema:schema53.properties.calls.type,parentSchema:schema53.properties.calls,data:data4};
+const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},schema:schema54.properties.calls.type,parentSchema:schema54.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1882,7 +1920,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema53.properties.calls,data:data4};
+const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema54.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1929,7 +1967,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema53.type,parentSchema:schema53,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema54.type,parentSchema:schema54,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -1947,7 +1985,7 @@ function validate29(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema52.type},schema:schema52.type,parentSchema:schema52,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema53.type},schema:schema53.type,parentSchema:schema53,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1993,7 +2031,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema52.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema53.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2007,7 +2045,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema52.if,parentSchema:schema52,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema53.if,parentSchema:schema53,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2020,9 +2058,9 @@ validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema57 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"}};
-const schema58 = {"type":"object","additionalProperties":false,"properties":{"attempts":{"type":"integer","minimum":1,"maximum":10},"backoff":{"$ref":"#/$defs/duration"},"tools":{"$ref":"#/$defs/globList"}}};
-const schema60 = {"type":"array","items":{"type":"string","minLength":1}};
+const schema58 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"}};
+const schema59 = {"type":"object","additionalProperties":false,"properties":{"attempts":{"type":"integer","minimum":1,"maximum":10},"backoff":{"$ref":"#/$defs/duration"},"tools":{"$ref":"#/$defs/globList"}}};
+const schema61 = {"type":"array","items":{"type":"string","minLength":1}};
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2039,7 +2077,7 @@ data.tools = [];
 }
 for(const key0 in data){
 if(!(((key0 === "attempts") || (key0 === "backoff")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema58,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2051,7 +2089,7 @@ errors++;
 }
 let data0 = data.attempts;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},schema:schema58.properties.attempts.type,parentSchema:schema58.properties.attempts,data:data0};
+const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},schema:schema59.properties.attempts.type,parentSchema:schema59.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2062,7 +2100,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},schema:10,parentSchema:schema58.properties.attempts,data:data0};
+const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},schema:10,parentSchema:schema59.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2072,7 +2110,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema58.properties.attempts,data:data0};
+const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema59.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2124,7 +2162,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
+const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2135,7 +2173,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
+const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2147,7 +2185,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2158,7 +2196,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema58.type,parentSchema:schema58,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema59.type,parentSchema:schema59,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2176,7 +2214,7 @@ function validate33(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema57.type},schema:schema57.type,parentSchema:schema57,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema58.type},schema:schema58.type,parentSchema:schema58,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2222,7 +2260,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema57.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema58.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2236,7 +2274,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema57.if,parentSchema:schema57,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema58.if,parentSchema:schema58,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2249,20 +2287,20 @@ validate33.errors = vErrors;
 return errors === 0;
 }
 
-const schema64 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"}}};
-const schema65 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
-const schema66 = {"type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}}};
-const schema70 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"}};
-const schema71 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"}};
-const pattern30 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
-const pattern31 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
+const schema65 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"}}};
+const schema66 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
+const schema67 = {"type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}}};
+const schema71 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"}};
+const schema72 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"}};
+const pattern31 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
+const pattern32 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
 
 function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.ttl === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},schema:schema66.required,parentSchema:schema66,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},schema:schema67.required,parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2273,7 +2311,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema66,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2398,7 +2436,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema70,data:data3};
+const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2411,8 +2449,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
-if(!pattern30.test(data4)){
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema70.items,data:data4};
+if(!pattern31.test(data4)){
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema71.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2423,7 +2461,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema70.items.type,parentSchema:schema70.items,data:data4};
+const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema71.items.type,parentSchema:schema71.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2435,7 +2473,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema70.type,parentSchema:schema70,data:data3};
+const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema71.type,parentSchema:schema71,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2449,7 +2487,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71,data:data5};
+const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema72,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2462,8 +2500,8 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
-if(!pattern31.test(data6)){
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema71.items,data:data6};
+if(!pattern32.test(data6)){
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema72.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2474,7 +2512,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema71.items.type,parentSchema:schema71.items,data:data6};
+const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema72.items.type,parentSchema:schema72.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2486,7 +2524,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema71.type,parentSchema:schema71,data:data5};
+const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema72.type,parentSchema:schema72,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2498,7 +2536,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema66.type,parentSchema:schema66,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema67.type,parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2516,7 +2554,7 @@ function validate38(data, {instancePath="", parentData, parentDataProperty, root
 let vErrors = null;
 let errors = 0;
 if(((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (!(data && typeof data == "object" && !Array.isArray(data)))){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema65.type},schema:schema65.type,parentSchema:schema65,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema66.type},schema:schema66.type,parentSchema:schema66,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2600,7 +2638,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema65.if,parentSchema:schema65,data};
+const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema66.if,parentSchema:schema66,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2613,8 +2651,8 @@ validate38.errors = vErrors;
 return errors === 0;
 }
 
-const schema73 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}}};
-const schema74 = {"type":"object","additionalProperties":false,"properties":{"ttl":{"$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}}}};
+const schema74 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}}};
+const schema75 = {"type":"object","additionalProperties":false,"properties":{"ttl":{"$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}}}};
 
 function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2622,7 +2660,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags")) || (key0 === "purges"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema74,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema75,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2747,7 +2785,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema70,data:data3};
+const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2760,8 +2798,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
-if(!pattern30.test(data4)){
-const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema70.items,data:data4};
+if(!pattern31.test(data4)){
+const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema71.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2772,7 +2810,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema70.items.type,parentSchema:schema70.items,data:data4};
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema71.items.type,parentSchema:schema71.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2784,7 +2822,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema70.type,parentSchema:schema70,data:data3};
+const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema71.type,parentSchema:schema71,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2798,7 +2836,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71,data:data5};
+const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema72,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2811,8 +2849,8 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
-if(!pattern31.test(data6)){
-const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema71.items,data:data6};
+if(!pattern32.test(data6)){
+const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema72.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2823,7 +2861,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema71.items.type,parentSchema:schema71.items,data:data6};
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema72.items.type,parentSchema:schema72.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2835,7 +2873,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema71.type,parentSchema:schema71,data:data5};
+const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema72.type,parentSchema:schema72,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2849,7 +2887,7 @@ if(data.purges !== undefined){
 let data7 = data.purges;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema74.properties.purges,data:data7};
+const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema75.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2863,7 +2901,7 @@ for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema74.properties.purges.items,data:data8};
+const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema75.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2874,7 +2912,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},schema:schema74.properties.purges.items.type,parentSchema:schema74.properties.purges.items,data:data8};
+const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},schema:schema75.properties.purges.items.type,parentSchema:schema75.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2886,7 +2924,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},schema:schema74.properties.purges.type,parentSchema:schema74.properties.purges,data:data7};
+const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},schema:schema75.properties.purges.type,parentSchema:schema75.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2898,7 +2936,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema74.type,parentSchema:schema74,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema75.type,parentSchema:schema75,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2919,7 +2957,7 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 let data0 = data[key0];
 if(((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))) && (!(data0 && typeof data0 == "object" && !Array.isArray(data0)))){
-const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema73.additionalProperties.type},schema:schema73.additionalProperties.type,parentSchema:schema73.additionalProperties,data:data0};
+const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema74.additionalProperties.type},schema:schema74.additionalProperties.type,parentSchema:schema74.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3003,7 +3041,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema73.additionalProperties.if,parentSchema:schema73.additionalProperties,data:data0};
+const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema74.additionalProperties.if,parentSchema:schema74.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3015,7 +3053,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema73.type,parentSchema:schema73,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema74.type,parentSchema:schema74,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3035,7 +3073,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema64,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema65,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3071,7 +3109,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema64.type,parentSchema:schema64,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema65.type,parentSchema:schema65,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3084,10 +3122,10 @@ validate37.errors = vErrors;
 return errors === 0;
 }
 
-const schema85 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"type":"object","additionalProperties":{"$ref":"#/$defs/duration"}}}};
-const schema88 = {"type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"}};
-const schema89 = {"type":"object","additionalProperties":{"type":"string"}};
-const pattern41 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
+const schema86 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"type":"object","additionalProperties":{"$ref":"#/$defs/duration"}}}};
+const schema89 = {"type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"}};
+const schema90 = {"type":"object","additionalProperties":{"type":"string"}};
+const pattern42 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
 
 function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3095,7 +3133,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema85,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema86,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3113,7 +3151,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3124,7 +3162,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3136,7 +3174,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3154,7 +3192,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3165,7 +3203,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3177,7 +3215,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3193,8 +3231,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern41.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema88.additionalProperties,data:data5};
+if(!pattern42.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema89.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3205,7 +3243,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema88.additionalProperties.type,parentSchema:schema88.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3217,7 +3255,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema88.type,parentSchema:schema88,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3233,7 +3271,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema90.additionalProperties.type,parentSchema:schema90.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3245,7 +3283,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema90.type,parentSchema:schema90,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3297,7 +3335,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},schema:schema85.properties.timeout.type,parentSchema:schema85.properties.timeout,data:data8};
+const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},schema:schema86.properties.timeout.type,parentSchema:schema86.properties.timeout,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3309,7 +3347,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema86.type,parentSchema:schema86,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3322,7 +3360,7 @@ validate49.errors = vErrors;
 return errors === 0;
 }
 
-const schema91 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}}};
+const schema92 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}}};
 
 function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3330,7 +3368,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema91,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema92,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3348,7 +3386,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3359,7 +3397,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3371,7 +3409,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3389,7 +3427,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3400,7 +3438,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3412,7 +3450,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3428,8 +3466,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern41.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema88.additionalProperties,data:data5};
+if(!pattern42.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema89.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3440,7 +3478,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema88.additionalProperties.type,parentSchema:schema88.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3452,7 +3490,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema88.type,parentSchema:schema88,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3468,7 +3506,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema90.additionalProperties.type,parentSchema:schema90.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3480,7 +3518,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema90.type,parentSchema:schema90,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3492,7 +3530,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema91.type,parentSchema:schema91,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema92.type,parentSchema:schema92,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3505,7 +3543,7 @@ validate51.errors = vErrors;
 return errors === 0;
 }
 
-const schema96 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048}},"describe":{"$ref":"#/$defs/describe"}}};
+const schema97 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048}},"describe":{"$ref":"#/$defs/describe"}}};
 
 function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3513,7 +3551,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema96,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3531,7 +3569,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3542,7 +3580,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3554,7 +3592,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3572,7 +3610,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3583,7 +3621,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3595,7 +3633,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3612,7 +3650,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema96.properties.rename.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema97.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3622,7 +3660,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data5.length < 1){
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema96.properties.rename.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema97.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3633,7 +3671,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema96.properties.rename.additionalProperties.type,parentSchema:schema96.properties.rename.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema97.properties.rename.additionalProperties.type,parentSchema:schema97.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3645,7 +3683,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},schema:schema96.properties.rename.type,parentSchema:schema96.properties.rename,data:data4};
+const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},schema:schema97.properties.rename.type,parentSchema:schema97.properties.rename,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3661,7 +3699,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data7};
+const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema90.additionalProperties.type,parentSchema:schema90.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3673,7 +3711,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data6};
+const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema90.type,parentSchema:schema90,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3685,7 +3723,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema96.type,parentSchema:schema96,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema97.type,parentSchema:schema97,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3698,7 +3736,7 @@ validate53.errors = vErrors;
 return errors === 0;
 }
 
-const pattern19 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
+const pattern20 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
 
 function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -3753,7 +3791,7 @@ if(data.replicas === undefined){
 data.replicas = 1;
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema39.required,parentSchema:schema39,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema40.required,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3763,7 +3801,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.command === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema39.required,parentSchema:schema39,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema40.required,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3773,8 +3811,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema39.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema39,data};
+if(!(func2.call(schema40.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3787,7 +3825,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema39.properties.type.type,parentSchema:schema39.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema40.properties.type.type,parentSchema:schema40.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3797,7 +3835,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema39.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema40.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3811,7 +3849,7 @@ if(data.command !== undefined){
 let data1 = data.command;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema39.properties.command,data:data1};
+const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema40.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3822,7 +3860,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema39.properties.command.type,parentSchema:schema39.properties.command,data:data1};
+const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema40.properties.command.type,parentSchema:schema40.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3838,7 +3876,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema39.properties.args.items.type,parentSchema:schema39.properties.args.items,data:data3};
+const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema40.properties.args.items.type,parentSchema:schema40.properties.args.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3850,7 +3888,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema39.properties.args.type,parentSchema:schema39.properties.args,data:data2};
+const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema40.properties.args.type,parentSchema:schema40.properties.args,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3864,7 +3902,7 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 !== "string"){
-const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema39.properties.env.additionalProperties.type,parentSchema:schema39.properties.env.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema40.properties.env.additionalProperties.type,parentSchema:schema40.properties.env.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3876,7 +3914,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema39.properties.env.type,parentSchema:schema39.properties.env,data:data4};
+const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema40.properties.env.type,parentSchema:schema40.properties.env,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3892,7 +3930,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema39.properties.inheritEnv.items,data:data7};
+const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema40.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3903,7 +3941,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema39.properties.inheritEnv.items.type,parentSchema:schema39.properties.inheritEnv.items,data:data7};
+const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema40.properties.inheritEnv.items.type,parentSchema:schema40.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3915,7 +3953,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema39.properties.inheritEnv.type,parentSchema:schema39.properties.inheritEnv,data:data6};
+const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema40.properties.inheritEnv.type,parentSchema:schema40.properties.inheritEnv,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3927,7 +3965,7 @@ errors++;
 let data8 = data.cwd;
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema39.properties.cwd,data:data8};
+const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema40.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3938,7 +3976,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},schema:schema39.properties.cwd.type,parentSchema:schema39.properties.cwd,data:data8};
+const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},schema:schema40.properties.cwd.type,parentSchema:schema40.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3951,7 +3989,7 @@ if(data.projects !== undefined){
 let data9 = data.projects;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema39.properties.projects,data:data9};
+const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema40.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3965,7 +4003,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema39.properties.projects.items,data:data10};
+const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema40.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -3976,7 +4014,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},schema:schema39.properties.projects.items.type,parentSchema:schema39.properties.projects.items,data:data10};
+const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},schema:schema40.properties.projects.items.type,parentSchema:schema40.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -3988,7 +4026,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},schema:schema39.properties.projects.type,parentSchema:schema39.properties.projects,data:data9};
+const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},schema:schema40.properties.projects.type,parentSchema:schema40.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -4007,7 +4045,7 @@ errors = vErrors.length;
 if(data.sandbox !== undefined){
 let data12 = data.sandbox;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "string")){
-const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema39.properties.sandbox.type},schema:schema39.properties.sandbox.type,parentSchema:schema39.properties.sandbox,data:data12};
+const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema40.properties.sandbox.type},schema:schema40.properties.sandbox.type,parentSchema:schema40.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -4053,7 +4091,7 @@ if(data12.hide === undefined){
 data12.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data12.type === undefined){
-const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema44.required,parentSchema:schema44,data:data12};
+const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema45.required,parentSchema:schema45,data:data12};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -4064,7 +4102,7 @@ errors++;
 }
 for(const key2 in data12){
 if(!((((key2 === "type") || (key2 === "write")) || (key2 === "network")) || (key2 === "hide"))){
-const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema44,data:data12};
+const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema45,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -4077,7 +4115,7 @@ errors++;
 if(data12.type !== undefined){
 let data13 = data12.type;
 if(typeof data13 !== "string"){
-const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema44.properties.type.type,parentSchema:schema44.properties.type,data:data13};
+const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema45.properties.type.type,parentSchema:schema45.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -4087,7 +4125,7 @@ vErrors.push(err24);
 errors++;
 }
 if("bwrap" !== data13){
-const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema44.properties.type,data:data13};
+const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema45.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -4104,7 +4142,7 @@ for(let i3=0; i3<len3; i3++){
 let data15 = data14[i3];
 if(typeof data15 === "string"){
 if(data15.length < 1){
-const err26 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.write.items,data:data15};
+const err26 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data15};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4115,7 +4153,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.write.items.type,parentSchema:schema44.properties.write.items,data:data15};
+const err27 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data15};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4127,7 +4165,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema44.properties.write.type,parentSchema:schema44.properties.write,data:data14};
+const err28 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4138,7 +4176,7 @@ errors++;
 }
 let data16 = data12.network;
 if(typeof data16 !== "boolean"){
-const err29 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema44.properties.network.type,parentSchema:schema44.properties.network,data:data16};
+const err29 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data16};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4154,7 +4192,7 @@ for(let i4=0; i4<len4; i4++){
 let data18 = data17[i4];
 if(typeof data18 === "string"){
 if(data18.length < 1){
-const err30 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.hide.items,data:data18};
+const err30 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data18};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4165,7 +4203,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.hide.items.type,parentSchema:schema44.properties.hide.items,data:data18};
+const err31 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data18};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4177,7 +4215,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema44.properties.hide.type,parentSchema:schema44.properties.hide,data:data17};
+const err32 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data17};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -4188,7 +4226,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema44.type,parentSchema:schema44,data:data12};
+const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -4204,7 +4242,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if("bwrap" !== data12){
-const err34 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema39.properties.sandbox.else,data:data12};
+const err34 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema40.properties.sandbox.else,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -4218,7 +4256,7 @@ valid8 = _valid0;
 ifClause0 = "else";
 }
 if(!valid8){
-const err35 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema39.properties.sandbox.if,parentSchema:schema39.properties.sandbox,data:data12};
+const err35 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema40.properties.sandbox.if,parentSchema:schema40.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -4230,7 +4268,7 @@ errors++;
 }
 let data19 = data.maxLine;
 if((typeof data19 !== "string") && (!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19))))){
-const err36 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data19};
+const err36 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data19};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -4241,7 +4279,7 @@ errors++;
 }
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 < 0 || isNaN(data19)){
-const err37 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data19};
+const err37 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data19};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -4252,8 +4290,8 @@ errors++;
 }
 }
 if(typeof data19 === "string"){
-if(!pattern9.test(data19)){
-const err38 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data19};
+if(!pattern10.test(data19)){
+const err38 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data19};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -4266,8 +4304,8 @@ errors++;
 if(data.prefix !== undefined){
 let data20 = data.prefix;
 if(typeof data20 === "string"){
-if(!pattern19.test(data20)){
-const err39 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data20};
+if(!pattern20.test(data20)){
+const err39 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data20};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -4278,7 +4316,7 @@ errors++;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data20};
+const err40 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data20};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -4290,7 +4328,7 @@ errors++;
 }
 let data21 = data.enabled;
 if(typeof data21 !== "boolean"){
-const err41 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data21};
+const err41 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data21};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -4383,7 +4421,7 @@ errors = vErrors.length;
 }
 let data27 = data.onFailure;
 if(typeof data27 !== "string"){
-const err48 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema61.type,parentSchema:schema61,data:data27};
+const err48 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data27};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -4393,7 +4431,7 @@ vErrors.push(err48);
 errors++;
 }
 if(!(((data27 === "omit") || (data27 === "keep")) || (data27 === "fail"))){
-const err49 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema61.enum},schema:schema61.enum,parentSchema:schema61,data:data27};
+const err49 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data27};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -4404,7 +4442,7 @@ errors++;
 }
 let data28 = data.era;
 if(typeof data28 !== "string"){
-const err50 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data28};
+const err50 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data28};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -4414,7 +4452,7 @@ vErrors.push(err50);
 errors++;
 }
 if(!(((data28 === "auto") || (data28 === "legacy")) || (data28 === "modern"))){
-const err51 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data28};
+const err51 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data28};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -4425,7 +4463,7 @@ errors++;
 }
 let data29 = data.isolation;
 if(typeof data29 !== "string"){
-const err52 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data29};
+const err52 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data29};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -4435,7 +4473,7 @@ vErrors.push(err52);
 errors++;
 }
 if(!(((data29 === "shared") || (data29 === "session")) || (data29 === "principal"))){
-const err53 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data29};
+const err53 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data29};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -4447,7 +4485,7 @@ errors++;
 if(data.cache !== undefined){
 let data30 = data.cache;
 if((!(data30 && typeof data30 == "object" && !Array.isArray(data30))) && (typeof data30 !== "boolean")){
-const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema39.properties.cache.type},schema:schema39.properties.cache.type,parentSchema:schema39.properties.cache,data:data30};
+const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema40.properties.cache.type},schema:schema40.properties.cache.type,parentSchema:schema40.properties.cache,data:data30};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -4493,7 +4531,7 @@ ifClause1 = "then";
 else {
 const _errs81 = errors;
 if(false !== data30){
-const err56 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema39.properties.cache.else,data:data30};
+const err56 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema40.properties.cache.else,data:data30};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -4507,7 +4545,7 @@ valid23 = _valid1;
 ifClause1 = "else";
 }
 if(!valid23){
-const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema39.properties.cache.if,parentSchema:schema39.properties.cache,data:data30};
+const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema40.properties.cache.if,parentSchema:schema40.properties.cache,data:data30};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4519,7 +4557,7 @@ errors++;
 }
 let data31 = data.start;
 if(typeof data31 !== "string"){
-const err58 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema81.type,parentSchema:schema81,data:data31};
+const err58 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data31};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4529,7 +4567,7 @@ vErrors.push(err58);
 errors++;
 }
 if(!(((data31 === "auto") || (data31 === "lazy")) || (data31 === "eager"))){
-const err59 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema81.enum},schema:schema81.enum,parentSchema:schema81,data:data31};
+const err59 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4626,7 +4664,7 @@ data34.perPrincipal = 16;
 }
 for(const key3 in data34){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err66 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema84,data:data34};
+const err66 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data34};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -4638,7 +4676,7 @@ errors++;
 }
 let data35 = data34.min;
 if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
-const err67 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.min.type,parentSchema:schema84.properties.min,data:data35};
+const err67 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -4649,7 +4687,7 @@ errors++;
 }
 if((typeof data35 == "number") && (isFinite(data35))){
 if(data35 > 64 || isNaN(data35)){
-const err68 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema84.properties.min,data:data35};
+const err68 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -4659,7 +4697,7 @@ vErrors.push(err68);
 errors++;
 }
 if(data35 < 0 || isNaN(data35)){
-const err69 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema84.properties.min,data:data35};
+const err69 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data35};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4671,7 +4709,7 @@ errors++;
 }
 let data36 = data34.max;
 if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-const err70 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.max.type,parentSchema:schema84.properties.max,data:data36};
+const err70 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4682,7 +4720,7 @@ errors++;
 }
 if((typeof data36 == "number") && (isFinite(data36))){
 if(data36 > 1024 || isNaN(data36)){
-const err71 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.max,data:data36};
+const err71 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -4692,7 +4730,7 @@ vErrors.push(err71);
 errors++;
 }
 if(data36 < 1 || isNaN(data36)){
-const err72 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.max,data:data36};
+const err72 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data36};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -4704,7 +4742,7 @@ errors++;
 }
 let data37 = data34.perPrincipal;
 if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
-const err73 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.perPrincipal.type,parentSchema:schema84.properties.perPrincipal,data:data37};
+const err73 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -4715,7 +4753,7 @@ errors++;
 }
 if((typeof data37 == "number") && (isFinite(data37))){
 if(data37 > 1024 || isNaN(data37)){
-const err74 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.perPrincipal,data:data37};
+const err74 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -4725,7 +4763,7 @@ vErrors.push(err74);
 errors++;
 }
 if(data37 < 1 || isNaN(data37)){
-const err75 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.perPrincipal,data:data37};
+const err75 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data37};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4737,7 +4775,7 @@ errors++;
 }
 }
 else {
-const err76 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data:data34};
+const err76 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data34};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4749,7 +4787,7 @@ errors++;
 }
 let data38 = data.replicas;
 if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
-const err77 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},schema:schema39.properties.replicas.type,parentSchema:schema39.properties.replicas,data:data38};
+const err77 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},schema:schema40.properties.replicas.type,parentSchema:schema40.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4760,7 +4798,7 @@ errors++;
 }
 if((typeof data38 == "number") && (isFinite(data38))){
 if(data38 > 64 || isNaN(data38)){
-const err78 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema39.properties.replicas,data:data38};
+const err78 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema40.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4770,7 +4808,7 @@ vErrors.push(err78);
 errors++;
 }
 if(data38 < 1 || isNaN(data38)){
-const err79 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema39.properties.replicas,data:data38};
+const err79 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema40.properties.replicas,data:data38};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -4800,7 +4838,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err80 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema39.type,parentSchema:schema39,data};
+const err80 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema40.type,parentSchema:schema40,data};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -4813,9 +4851,9 @@ validate24.errors = vErrors;
 return errors === 0;
 }
 
-const schema100 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const pattern44 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
-const pattern46 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
+const schema101 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const pattern45 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
+const pattern47 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
 
 function validate55(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -4858,7 +4896,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema100.required,parentSchema:schema100,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema101.required,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4868,7 +4906,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema100.required,parentSchema:schema100,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema101.required,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4878,8 +4916,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema100.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema100,data};
+if(!(func2.call(schema101.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4892,7 +4930,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema100.properties.type.type,parentSchema:schema100.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema101.properties.type.type,parentSchema:schema101.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4902,7 +4940,7 @@ vErrors.push(err3);
 errors++;
 }
 if("http" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema100.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema101.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4915,8 +4953,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern44.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema100.properties.url,data:data1};
+if(!pattern45.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema101.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -4927,7 +4965,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema100.properties.url.type,parentSchema:schema100.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema101.properties.url.type,parentSchema:schema101.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -4942,8 +4980,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern5.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
+if(!pattern6.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4954,7 +4992,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4965,7 +5003,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema100.properties.headers.propertyNames,parentSchema:schema100.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema101.properties.headers.propertyNames,parentSchema:schema101.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -4978,8 +5016,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern46.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema100.properties.headers.additionalProperties,data:data3};
+if(!pattern47.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema101.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -4990,7 +5028,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema100.properties.headers.additionalProperties.type,parentSchema:schema100.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema101.properties.headers.additionalProperties.type,parentSchema:schema101.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5002,7 +5040,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema100.properties.headers.type,parentSchema:schema100.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema101.properties.headers.type,parentSchema:schema101.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5015,7 +5053,7 @@ if(data.forwardHeaders !== undefined){
 let data4 = data.forwardHeaders;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema100.properties.forwardHeaders,data:data4};
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema101.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5028,8 +5066,8 @@ const len0 = data4.length;
 for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 if(typeof data5 === "string"){
-if(!pattern5.test(data5)){
-const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
+if(!pattern6.test(data5)){
+const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5040,7 +5078,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data5};
+const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5052,7 +5090,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema100.properties.forwardHeaders.type,parentSchema:schema100.properties.forwardHeaders,data:data4};
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema101.properties.forwardHeaders.type,parentSchema:schema101.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5064,7 +5102,7 @@ errors++;
 }
 let data6 = data.maxReply;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
+const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5075,7 +5113,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
+const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5086,8 +5124,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern9.test(data6)){
-const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+if(!pattern10.test(data6)){
+const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5100,8 +5138,8 @@ errors++;
 if(data.prefix !== undefined){
 let data7 = data.prefix;
 if(typeof data7 === "string"){
-if(!pattern19.test(data7)){
-const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data7};
+if(!pattern20.test(data7)){
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5112,7 +5150,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data7};
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5124,7 +5162,7 @@ errors++;
 }
 let data8 = data.enabled;
 if(typeof data8 !== "boolean"){
-const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data8};
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5217,7 +5255,7 @@ errors = vErrors.length;
 }
 let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema61.type,parentSchema:schema61,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5227,7 +5265,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
-const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema61.enum},schema:schema61.enum,parentSchema:schema61,data:data14};
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5238,7 +5276,7 @@ errors++;
 }
 let data15 = data.era;
 if(typeof data15 !== "string"){
-const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data15};
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5248,7 +5286,7 @@ vErrors.push(err31);
 errors++;
 }
 if(!(((data15 === "auto") || (data15 === "legacy")) || (data15 === "modern"))){
-const err32 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data15};
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -5259,7 +5297,7 @@ errors++;
 }
 let data16 = data.isolation;
 if(typeof data16 !== "string"){
-const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data16};
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5269,7 +5307,7 @@ vErrors.push(err33);
 errors++;
 }
 if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
-const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data16};
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5281,7 +5319,7 @@ errors++;
 if(data.cache !== undefined){
 let data17 = data.cache;
 if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
-const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema100.properties.cache.type},schema:schema100.properties.cache.type,parentSchema:schema100.properties.cache,data:data17};
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema101.properties.cache.type},schema:schema101.properties.cache.type,parentSchema:schema101.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -5327,7 +5365,7 @@ ifClause0 = "then";
 else {
 const _errs52 = errors;
 if(false !== data17){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema100.properties.cache.else,data:data17};
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema101.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -5341,7 +5379,7 @@ valid15 = _valid0;
 ifClause0 = "else";
 }
 if(!valid15){
-const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema100.properties.cache.if,parentSchema:schema100.properties.cache,data:data17};
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema101.properties.cache.if,parentSchema:schema101.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -5353,7 +5391,7 @@ errors++;
 }
 let data18 = data.start;
 if(typeof data18 !== "string"){
-const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema81.type,parentSchema:schema81,data:data18};
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -5363,7 +5401,7 @@ vErrors.push(err39);
 errors++;
 }
 if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
-const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema81.enum},schema:schema81.enum,parentSchema:schema81,data:data18};
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -5423,7 +5461,7 @@ data20.perPrincipal = 16;
 }
 for(const key3 in data20){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema84,data:data20};
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -5435,7 +5473,7 @@ errors++;
 }
 let data21 = data20.min;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.min.type,parentSchema:schema84.properties.min,data:data21};
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -5446,7 +5484,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 64 || isNaN(data21)){
-const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema84.properties.min,data:data21};
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -5456,7 +5494,7 @@ vErrors.push(err46);
 errors++;
 }
 if(data21 < 0 || isNaN(data21)){
-const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema84.properties.min,data:data21};
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -5468,7 +5506,7 @@ errors++;
 }
 let data22 = data20.max;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.max.type,parentSchema:schema84.properties.max,data:data22};
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -5479,7 +5517,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 1024 || isNaN(data22)){
-const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.max,data:data22};
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -5489,7 +5527,7 @@ vErrors.push(err49);
 errors++;
 }
 if(data22 < 1 || isNaN(data22)){
-const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.max,data:data22};
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -5501,7 +5539,7 @@ errors++;
 }
 let data23 = data20.perPrincipal;
 if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.perPrincipal.type,parentSchema:schema84.properties.perPrincipal,data:data23};
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -5512,7 +5550,7 @@ errors++;
 }
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 > 1024 || isNaN(data23)){
-const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.perPrincipal,data:data23};
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -5522,7 +5560,7 @@ vErrors.push(err52);
 errors++;
 }
 if(data23 < 1 || isNaN(data23)){
-const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.perPrincipal,data:data23};
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -5534,7 +5572,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data:data20};
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -5601,7 +5639,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema100.type,parentSchema:schema100,data};
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema101.type,parentSchema:schema101,data};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -5614,7 +5652,7 @@ validate55.errors = vErrors;
 return errors === 0;
 }
 
-const schema115 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string"},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"const":"legacy","type":"string"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema116 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string"},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"const":"legacy","type":"string"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 
 function validate63(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -5657,7 +5695,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema115.required,parentSchema:schema115,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema116.required,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5667,7 +5705,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema115.required,parentSchema:schema115,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema116.required,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5677,8 +5715,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema115.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema115,data};
+if(!(func2.call(schema116.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5691,7 +5729,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema115.properties.type.type,parentSchema:schema115.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema116.properties.type.type,parentSchema:schema116.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5701,7 +5739,7 @@ vErrors.push(err3);
 errors++;
 }
 if("sse" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},schema:"sse",parentSchema:schema115.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},schema:"sse",parentSchema:schema116.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5714,8 +5752,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern44.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema115.properties.url,data:data1};
+if(!pattern45.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema116.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5726,7 +5764,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema115.properties.url.type,parentSchema:schema115.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema116.properties.url.type,parentSchema:schema116.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5741,8 +5779,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern5.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
+if(!pattern6.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5753,7 +5791,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5764,7 +5802,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema115.properties.headers.propertyNames,parentSchema:schema115.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema116.properties.headers.propertyNames,parentSchema:schema116.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5777,8 +5815,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern46.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema115.properties.headers.additionalProperties,data:data3};
+if(!pattern47.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema116.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5789,7 +5827,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema115.properties.headers.additionalProperties.type,parentSchema:schema115.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema116.properties.headers.additionalProperties.type,parentSchema:schema116.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5801,7 +5839,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema115.properties.headers.type,parentSchema:schema115.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema116.properties.headers.type,parentSchema:schema116.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5814,7 +5852,7 @@ if(data.forwardHeaders !== undefined){
 let data4 = data.forwardHeaders;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema115.properties.forwardHeaders,data:data4};
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema116.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5827,8 +5865,8 @@ const len0 = data4.length;
 for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 if(typeof data5 === "string"){
-if(!pattern5.test(data5)){
-const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data5};
+if(!pattern6.test(data5)){
+const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5839,7 +5877,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data5};
+const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5851,7 +5889,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema115.properties.forwardHeaders.type,parentSchema:schema115.properties.forwardHeaders,data:data4};
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema116.properties.forwardHeaders.type,parentSchema:schema116.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5863,7 +5901,7 @@ errors++;
 }
 let data6 = data.maxReply;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
+const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5874,7 +5912,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
+const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5885,8 +5923,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern9.test(data6)){
-const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+if(!pattern10.test(data6)){
+const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5899,8 +5937,8 @@ errors++;
 if(data.prefix !== undefined){
 let data7 = data.prefix;
 if(typeof data7 === "string"){
-if(!pattern19.test(data7)){
-const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data7};
+if(!pattern20.test(data7)){
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5911,7 +5949,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data7};
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5923,7 +5961,7 @@ errors++;
 }
 let data8 = data.enabled;
 if(typeof data8 !== "boolean"){
-const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data8};
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6016,7 +6054,7 @@ errors = vErrors.length;
 }
 let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema61.type,parentSchema:schema61,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6026,7 +6064,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
-const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema61.enum},schema:schema61.enum,parentSchema:schema61,data:data14};
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6037,7 +6075,7 @@ errors++;
 }
 let data15 = data.era;
 if(typeof data15 !== "string"){
-const err31 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},schema:schema115.properties.era.type,parentSchema:schema115.properties.era,data:data15};
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},schema:schema116.properties.era.type,parentSchema:schema116.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6047,7 +6085,7 @@ vErrors.push(err31);
 errors++;
 }
 if("legacy" !== data15){
-const err32 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},schema:"legacy",parentSchema:schema115.properties.era,data:data15};
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},schema:"legacy",parentSchema:schema116.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -6058,7 +6096,7 @@ errors++;
 }
 let data16 = data.isolation;
 if(typeof data16 !== "string"){
-const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data16};
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6068,7 +6106,7 @@ vErrors.push(err33);
 errors++;
 }
 if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
-const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data16};
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6080,7 +6118,7 @@ errors++;
 if(data.cache !== undefined){
 let data17 = data.cache;
 if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
-const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema115.properties.cache.type},schema:schema115.properties.cache.type,parentSchema:schema115.properties.cache,data:data17};
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema116.properties.cache.type},schema:schema116.properties.cache.type,parentSchema:schema116.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6126,7 +6164,7 @@ ifClause0 = "then";
 else {
 const _errs51 = errors;
 if(false !== data17){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema115.properties.cache.else,data:data17};
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema116.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -6140,7 +6178,7 @@ valid14 = _valid0;
 ifClause0 = "else";
 }
 if(!valid14){
-const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema115.properties.cache.if,parentSchema:schema115.properties.cache,data:data17};
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema116.properties.cache.if,parentSchema:schema116.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -6152,7 +6190,7 @@ errors++;
 }
 let data18 = data.start;
 if(typeof data18 !== "string"){
-const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema81.type,parentSchema:schema81,data:data18};
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -6162,7 +6200,7 @@ vErrors.push(err39);
 errors++;
 }
 if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
-const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema81.enum},schema:schema81.enum,parentSchema:schema81,data:data18};
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -6222,7 +6260,7 @@ data20.perPrincipal = 16;
 }
 for(const key3 in data20){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema84,data:data20};
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -6234,7 +6272,7 @@ errors++;
 }
 let data21 = data20.min;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.min.type,parentSchema:schema84.properties.min,data:data21};
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -6245,7 +6283,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 64 || isNaN(data21)){
-const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema84.properties.min,data:data21};
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -6255,7 +6293,7 @@ vErrors.push(err46);
 errors++;
 }
 if(data21 < 0 || isNaN(data21)){
-const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema84.properties.min,data:data21};
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -6267,7 +6305,7 @@ errors++;
 }
 let data22 = data20.max;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.max.type,parentSchema:schema84.properties.max,data:data22};
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -6278,7 +6316,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 1024 || isNaN(data22)){
-const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.max,data:data22};
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -6288,7 +6326,7 @@ vErrors.push(err49);
 errors++;
 }
 if(data22 < 1 || isNaN(data22)){
-const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.max,data:data22};
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -6300,7 +6338,7 @@ errors++;
 }
 let data23 = data20.perPrincipal;
 if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.perPrincipal.type,parentSchema:schema84.properties.perPrincipal,data:data23};
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -6311,7 +6349,7 @@ errors++;
 }
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 > 1024 || isNaN(data23)){
-const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.perPrincipal,data:data23};
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -6321,7 +6359,7 @@ vErrors.push(err52);
 errors++;
 }
 if(data23 < 1 || isNaN(data23)){
-const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.perPrincipal,data:data23};
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -6333,7 +6371,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data:data20};
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -6400,7 +6438,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema115.type,parentSchema:schema115,data};
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema116.type,parentSchema:schema116,data};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -6413,8 +6451,8 @@ validate63.errors = vErrors;
 return errors === 0;
 }
 
-const schema129 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const pattern64 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
+const schema130 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const pattern65 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
 
 function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -6457,7 +6495,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema129.required,parentSchema:schema129,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema130.required,parentSchema:schema130,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6467,7 +6505,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema129.required,parentSchema:schema129,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema130.required,parentSchema:schema130,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6477,8 +6515,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema129.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema129,data};
+if(!(func2.call(schema130.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema130,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6491,7 +6529,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema129.properties.type.type,parentSchema:schema129.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema130.properties.type.type,parentSchema:schema130.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6501,7 +6539,7 @@ vErrors.push(err3);
 errors++;
 }
 if("ws" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},schema:"ws",parentSchema:schema129.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},schema:"ws",parentSchema:schema130.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6514,8 +6552,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern64.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema129.properties.url,data:data1};
+if(!pattern65.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema130.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6526,7 +6564,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema129.properties.url.type,parentSchema:schema129.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema130.properties.url.type,parentSchema:schema130.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6541,8 +6579,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern5.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:key1,propertyName:key1};
+if(!pattern6.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6553,7 +6591,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6564,7 +6602,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema129.properties.headers.propertyNames,parentSchema:schema129.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema130.properties.headers.propertyNames,parentSchema:schema130.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6577,8 +6615,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern46.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema129.properties.headers.additionalProperties,data:data3};
+if(!pattern47.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema130.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6589,7 +6627,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema129.properties.headers.additionalProperties.type,parentSchema:schema129.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema130.properties.headers.additionalProperties.type,parentSchema:schema130.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6601,7 +6639,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema129.properties.headers.type,parentSchema:schema129.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema130.properties.headers.type,parentSchema:schema130.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6612,7 +6650,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6623,7 +6661,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6634,8 +6672,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern9.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data4};
+if(!pattern10.test(data4)){
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6648,8 +6686,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern19.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data5};
+if(!pattern20.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6660,7 +6698,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6672,7 +6710,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6765,7 +6803,7 @@ errors = vErrors.length;
 }
 let data12 = data.onFailure;
 if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema61.type,parentSchema:schema61,data:data12};
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6775,7 +6813,7 @@ vErrors.push(err25);
 errors++;
 }
 if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema61.enum},schema:schema61.enum,parentSchema:schema61,data:data12};
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6786,7 +6824,7 @@ errors++;
 }
 let data13 = data.era;
 if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data13};
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6796,7 +6834,7 @@ vErrors.push(err27);
 errors++;
 }
 if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data13};
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6807,7 +6845,7 @@ errors++;
 }
 let data14 = data.isolation;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data14};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6817,7 +6855,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data14};
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6829,7 +6867,7 @@ errors++;
 if(data.cache !== undefined){
 let data15 = data.cache;
 if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema129.properties.cache.type},schema:schema129.properties.cache.type,parentSchema:schema129.properties.cache,data:data15};
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema130.properties.cache.type},schema:schema130.properties.cache.type,parentSchema:schema130.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6875,7 +6913,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema129.properties.cache.else,data:data15};
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema130.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6889,7 +6927,7 @@ valid12 = _valid0;
 ifClause0 = "else";
 }
 if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema129.properties.cache.if,parentSchema:schema129.properties.cache,data:data15};
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema130.properties.cache.if,parentSchema:schema130.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6901,7 +6939,7 @@ errors++;
 }
 let data16 = data.start;
 if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema81.type,parentSchema:schema81,data:data16};
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6911,7 +6949,7 @@ vErrors.push(err35);
 errors++;
 }
 if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema81.enum},schema:schema81.enum,parentSchema:schema81,data:data16};
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -6971,7 +7009,7 @@ data18.perPrincipal = 16;
 }
 for(const key3 in data18){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err40 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema84,data:data18};
+const err40 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -6983,7 +7021,7 @@ errors++;
 }
 let data19 = data18.min;
 if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
-const err41 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.min.type,parentSchema:schema84.properties.min,data:data19};
+const err41 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -6994,7 +7032,7 @@ errors++;
 }
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 > 64 || isNaN(data19)){
-const err42 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema84.properties.min,data:data19};
+const err42 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -7004,7 +7042,7 @@ vErrors.push(err42);
 errors++;
 }
 if(data19 < 0 || isNaN(data19)){
-const err43 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema84.properties.min,data:data19};
+const err43 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -7016,7 +7054,7 @@ errors++;
 }
 let data20 = data18.max;
 if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
-const err44 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.max.type,parentSchema:schema84.properties.max,data:data20};
+const err44 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -7027,7 +7065,7 @@ errors++;
 }
 if((typeof data20 == "number") && (isFinite(data20))){
 if(data20 > 1024 || isNaN(data20)){
-const err45 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.max,data:data20};
+const err45 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -7037,7 +7075,7 @@ vErrors.push(err45);
 errors++;
 }
 if(data20 < 1 || isNaN(data20)){
-const err46 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.max,data:data20};
+const err46 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -7049,7 +7087,7 @@ errors++;
 }
 let data21 = data18.perPrincipal;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err47 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema84.properties.perPrincipal.type,parentSchema:schema84.properties.perPrincipal,data:data21};
+const err47 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -7060,7 +7098,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 1024 || isNaN(data21)){
-const err48 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema84.properties.perPrincipal,data:data21};
+const err48 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -7070,7 +7108,7 @@ vErrors.push(err48);
 errors++;
 }
 if(data21 < 1 || isNaN(data21)){
-const err49 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema84.properties.perPrincipal,data:data21};
+const err49 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -7082,7 +7120,7 @@ errors++;
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema84.type,parentSchema:schema84,data:data18};
+const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data18};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -7149,7 +7187,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema129.type,parentSchema:schema129,data};
+const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema130.type,parentSchema:schema130,data};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -7168,7 +7206,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema38.required,parentSchema:schema38,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema39.required,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7204,7 +7242,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema38.discriminator,parentSchema:schema38,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema39.discriminator,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7215,7 +7253,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema38.discriminator,parentSchema:schema38,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema39.discriminator,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7226,7 +7264,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema38.type,parentSchema:schema38,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema39.type,parentSchema:schema39,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7239,7 +7277,7 @@ validate23.errors = vErrors;
 return errors === 0;
 }
 
-const schema143 = {"type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"$ref":"#/$defs/headerName"},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"}}}};
+const schema144 = {"type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"$ref":"#/$defs/headerName"},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"}}}};
 
 function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7249,7 +7287,7 @@ if(data.header === undefined){
 data.header = "X-Session-ID";
 }
 if(data.upstreams === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},schema:schema143.required,parentSchema:schema143,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},schema:schema144.required,parentSchema:schema144,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7260,7 +7298,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "header") || (key0 === "upstreams"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema143,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema144,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7272,8 +7310,8 @@ errors++;
 }
 let data0 = data.header;
 if(typeof data0 === "string"){
-if(!pattern5.test(data0)){
-const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data0};
+if(!pattern6.test(data0)){
+const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7284,7 +7322,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data0};
+const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7297,7 +7335,7 @@ if(data.upstreams !== undefined){
 let data1 = data.upstreams;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema143.properties.upstreams,data:data1};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7310,7 +7348,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema143.properties.upstreams.items.type,parentSchema:schema143.properties.upstreams.items,data:data2};
+const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema144.properties.upstreams.items.type,parentSchema:schema144.properties.upstreams.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7322,7 +7360,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema143.properties.upstreams.type,parentSchema:schema143.properties.upstreams,data:data1};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema144.properties.upstreams.type,parentSchema:schema144.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7334,7 +7372,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema143.type,parentSchema:schema143,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema144.type,parentSchema:schema144,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7347,8 +7385,8 @@ validate84.errors = vErrors;
 return errors === 0;
 }
 
-const schema145 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
-const schema147 = {"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
+const schema146 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
+const schema148 = {"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
 
 function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7374,7 +7412,7 @@ data.onFailure = "continue";
 }
 for(const key0 in data){
 if(!((((((((key0 === "file") || (key0 === "maxSize")) || (key0 === "keep")) || (key0 === "methods")) || (key0 === "values")) || (key0 === "sessions")) || (key0 === "chain")) || (key0 === "onFailure"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema145,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema146,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7388,7 +7426,7 @@ if(data.file !== undefined){
 let data0 = data.file;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema145.properties.file,data:data0};
+const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema146.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7399,7 +7437,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema145.properties.file.type,parentSchema:schema145.properties.file,data:data0};
+const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema146.properties.file.type,parentSchema:schema146.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7411,7 +7449,7 @@ errors++;
 }
 let data1 = data.maxSize;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err3 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data1};
+const err3 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7422,7 +7460,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data1};
+const err4 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7433,8 +7471,8 @@ errors++;
 }
 }
 if(typeof data1 === "string"){
-if(!pattern9.test(data1)){
-const err5 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data1};
+if(!pattern10.test(data1)){
+const err5 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7446,7 +7484,7 @@ errors++;
 }
 let data2 = data.keep;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/type",keyword:"type",params:{type: "integer"},schema:schema145.properties.keep.type,parentSchema:schema145.properties.keep,data:data2};
+const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/type",keyword:"type",params:{type: "integer"},schema:schema146.properties.keep.type,parentSchema:schema146.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7457,7 +7495,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1000 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema145.properties.keep,data:data2};
+const err7 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema146.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7467,7 +7505,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema145.properties.keep,data:data2};
+const err8 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema146.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7479,7 +7517,7 @@ errors++;
 }
 let data3 = data.methods;
 if((typeof data3 !== "string") && (!(Array.isArray(data3)))){
-const err9 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data3};
+const err9 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7490,7 +7528,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data3};
+const err10 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7502,7 +7540,7 @@ errors++;
 }
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data3};
+const err11 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7516,7 +7554,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data4};
+const err12 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7527,7 +7565,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data4};
+const err13 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7541,7 +7579,7 @@ errors++;
 if(data.values !== undefined){
 let data5 = data.values;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err14 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data5};
+const err14 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -7552,7 +7590,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
+const err15 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -7564,7 +7602,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
+const err16 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -7578,7 +7616,7 @@ for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data6};
+const err17 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -7589,7 +7627,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data6};
+const err18 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -7603,7 +7641,7 @@ errors++;
 }
 let data7 = data.sessions;
 if(typeof data7 !== "string"){
-const err19 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "string"},schema:schema145.properties.sessions.type,parentSchema:schema145.properties.sessions,data:data7};
+const err19 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "string"},schema:schema146.properties.sessions.type,parentSchema:schema146.properties.sessions,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -7613,7 +7651,7 @@ vErrors.push(err19);
 errors++;
 }
 if(!((data7 === "hash") || (data7 === "plain"))){
-const err20 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/enum",keyword:"enum",params:{allowedValues: schema145.properties.sessions.enum},schema:schema145.properties.sessions.enum,parentSchema:schema145.properties.sessions,data:data7};
+const err20 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/enum",keyword:"enum",params:{allowedValues: schema146.properties.sessions.enum},schema:schema146.properties.sessions.enum,parentSchema:schema146.properties.sessions,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -7624,7 +7662,7 @@ errors++;
 }
 let data8 = data.chain;
 if(typeof data8 !== "boolean"){
-const err21 = {instancePath:instancePath+"/chain",schemaPath:"#/properties/chain/type",keyword:"type",params:{type: "boolean"},schema:schema145.properties.chain.type,parentSchema:schema145.properties.chain,data:data8};
+const err21 = {instancePath:instancePath+"/chain",schemaPath:"#/properties/chain/type",keyword:"type",params:{type: "boolean"},schema:schema146.properties.chain.type,parentSchema:schema146.properties.chain,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -7635,7 +7673,7 @@ errors++;
 }
 let data9 = data.onFailure;
 if(typeof data9 !== "string"){
-const err22 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema145.properties.onFailure.type,parentSchema:schema145.properties.onFailure,data:data9};
+const err22 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema146.properties.onFailure.type,parentSchema:schema146.properties.onFailure,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -7645,7 +7683,7 @@ vErrors.push(err22);
 errors++;
 }
 if(!((data9 === "continue") || (data9 === "refuse"))){
-const err23 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema145.properties.onFailure.enum},schema:schema145.properties.onFailure.enum,parentSchema:schema145.properties.onFailure,data:data9};
+const err23 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema146.properties.onFailure.enum},schema:schema146.properties.onFailure.enum,parentSchema:schema146.properties.onFailure,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -7656,7 +7694,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema145.type,parentSchema:schema145,data};
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema146.type,parentSchema:schema146,data};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -7669,8 +7707,8 @@ validate86.errors = vErrors;
 return errors === 0;
 }
 
-const schema151 = {"type":"object","additionalProperties":false,"properties":{"upstreams":{"type":"array","items":{"type":"string"}},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"}},"instructions":{"type":"string"},"principals":{"$ref":"#/$defs/globList"}}};
-const schema152 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}}};
+const schema152 = {"type":"object","additionalProperties":false,"properties":{"upstreams":{"type":"array","items":{"type":"string"}},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"}},"instructions":{"type":"string"},"principals":{"$ref":"#/$defs/globList"}}};
+const schema153 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}}};
 
 function validate89(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7678,7 +7716,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((key0 === "allow") || (key0 === "deny"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema152,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema153,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7696,7 +7734,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7707,7 +7745,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7719,7 +7757,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7737,7 +7775,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7748,7 +7786,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7760,7 +7798,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7772,7 +7810,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema152.type,parentSchema:schema152,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema153.type,parentSchema:schema153,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7785,7 +7823,7 @@ validate89.errors = vErrors;
 return errors === 0;
 }
 
-const pattern3 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
+const pattern4 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
 
 function validate88(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -7793,7 +7831,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "prefixes")) || (key0 === "instructions")) || (key0 === "principals"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema151,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema152,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7810,7 +7848,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 !== "string"){
-const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema151.properties.upstreams.items.type,parentSchema:schema151.properties.upstreams.items,data:data1};
+const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema152.properties.upstreams.items.type,parentSchema:schema152.properties.upstreams.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7822,7 +7860,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema151.properties.upstreams.type,parentSchema:schema151.properties.upstreams,data:data0};
+const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema152.properties.upstreams.type,parentSchema:schema152.properties.upstreams,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7856,8 +7894,8 @@ if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
 for(const key1 in data5){
 const _errs11 = errors;
 if(typeof key1 === "string"){
-if(!pattern3.test(key1)){
-const err3 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
+if(!pattern4.test(key1)){
+const err3 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7868,7 +7906,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
+const err4 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7879,7 +7917,7 @@ errors++;
 }
 var valid3 = _errs11 === errors;
 if(!valid3){
-const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema151.properties.prefixes.propertyNames,parentSchema:schema151.properties.prefixes,data:data5};
+const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema152.properties.prefixes.propertyNames,parentSchema:schema152.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7892,8 +7930,8 @@ errors++;
 for(const key2 in data5){
 let data6 = data5[key2];
 if(typeof data6 === "string"){
-if(!pattern19.test(data6)){
-const err6 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema46,data:data6};
+if(!pattern20.test(data6)){
+const err6 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7904,7 +7942,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema46.type,parentSchema:schema46,data:data6};
+const err7 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7916,7 +7954,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},schema:schema151.properties.prefixes.type,parentSchema:schema151.properties.prefixes,data:data5};
+const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},schema:schema152.properties.prefixes.type,parentSchema:schema152.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7929,7 +7967,7 @@ errors++;
 if(data.instructions !== undefined){
 let data7 = data.instructions;
 if(typeof data7 !== "string"){
-const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema151.properties.instructions.type,parentSchema:schema151.properties.instructions,data:data7};
+const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema152.properties.instructions.type,parentSchema:schema152.properties.instructions,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7947,7 +7985,7 @@ for(let i1=0; i1<len1; i1++){
 let data9 = data8[i1];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema60.items,data:data9};
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data9};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7958,7 +7996,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema60.items.type,parentSchema:schema60.items,data:data9};
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data9};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7970,7 +8008,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema60.type,parentSchema:schema60,data:data8};
+const err12 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data8};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7982,7 +8020,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema151.type,parentSchema:schema151,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema152.type,parentSchema:schema152,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7995,7 +8033,7 @@ validate88.errors = vErrors;
 return errors === 0;
 }
 
-const schema159 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"},"negative":{"$ref":"#/$defs/duration"},"maxEntries":{"type":"integer","minimum":1,"maximum":10000000},"maxBytes":{"$ref":"#/$defs/size"},"meta":{"type":"boolean"}}};
+const schema160 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"},"negative":{"$ref":"#/$defs/duration"},"maxEntries":{"type":"integer","minimum":1,"maximum":10000000},"maxBytes":{"$ref":"#/$defs/size"},"meta":{"type":"boolean"}}};
 
 function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8018,7 +8056,7 @@ data.meta = false;
 }
 for(const key0 in data){
 if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema159,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema160,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8087,7 +8125,7 @@ errors++;
 }
 let data5 = data.maxEntries;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},schema:schema159.properties.maxEntries.type,parentSchema:schema159.properties.maxEntries,data:data5};
+const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},schema:schema160.properties.maxEntries.type,parentSchema:schema160.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8098,7 +8136,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 10000000 || isNaN(data5)){
-const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema159.properties.maxEntries,data:data5};
+const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema160.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8108,7 +8146,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema159.properties.maxEntries,data:data5};
+const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema160.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8120,7 +8158,7 @@ errors++;
 }
 let data6 = data.maxBytes;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
+const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8131,7 +8169,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
+const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8142,8 +8180,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern9.test(data6)){
-const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+if(!pattern10.test(data6)){
+const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8155,7 +8193,7 @@ errors++;
 }
 let data7 = data.meta;
 if(typeof data7 !== "boolean"){
-const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},schema:schema159.properties.meta.type,parentSchema:schema159.properties.meta,data:data7};
+const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},schema:schema160.properties.meta.type,parentSchema:schema160.properties.meta,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8166,7 +8204,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema159.type,parentSchema:schema159,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema160.type,parentSchema:schema160,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8179,8 +8217,8 @@ validate94.errors = vErrors;
 return errors === 0;
 }
 
-const schema162 = {"type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch"},"to":{"type":"string"},"deny":{"type":"string","minLength":1}}};
-const schema163 = {"type":"object","additionalProperties":false,"properties":{"tool":{"$ref":"#/$defs/globs"},"prompt":{"$ref":"#/$defs/globs"},"resource":{"$ref":"#/$defs/globs"},"method":{"$ref":"#/$defs/globs"},"client":{"$ref":"#/$defs/globs"},"principal":{"$ref":"#/$defs/globs"}}};
+const schema163 = {"type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch"},"to":{"type":"string"},"deny":{"type":"string","minLength":1}}};
+const schema164 = {"type":"object","additionalProperties":false,"properties":{"tool":{"$ref":"#/$defs/globs"},"prompt":{"$ref":"#/$defs/globs"},"resource":{"$ref":"#/$defs/globs"},"method":{"$ref":"#/$defs/globs"},"client":{"$ref":"#/$defs/globs"},"principal":{"$ref":"#/$defs/globs"}}};
 
 function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8188,7 +8226,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema163,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema164,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8201,7 +8239,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8212,7 +8250,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8224,7 +8262,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8238,7 +8276,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8249,7 +8287,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8264,7 +8302,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8275,7 +8313,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8287,7 +8325,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8301,7 +8339,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8312,7 +8350,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8327,7 +8365,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8338,7 +8376,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8350,7 +8388,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8364,7 +8402,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8375,7 +8413,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8390,7 +8428,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8401,7 +8439,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8413,7 +8451,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8427,7 +8465,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8438,7 +8476,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8453,7 +8491,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8464,7 +8502,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8476,7 +8514,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8490,7 +8528,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8501,7 +8539,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8516,7 +8554,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -8527,7 +8565,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -8539,7 +8577,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -8553,7 +8591,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -8564,7 +8602,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -8578,7 +8616,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema163.type,parentSchema:schema163,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema164.type,parentSchema:schema164,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -8601,7 +8639,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},schema:schema162.oneOf[0].required,parentSchema:schema162.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},schema:schema163.oneOf[0].required,parentSchema:schema163.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8619,7 +8657,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},schema:schema162.oneOf[1].required,parentSchema:schema162.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},schema:schema163.oneOf[1].required,parentSchema:schema163.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8641,7 +8679,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},schema:schema162.oneOf,parentSchema:schema162,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},schema:schema163.oneOf,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8667,7 +8705,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema162,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8684,7 +8722,7 @@ errors = vErrors.length;
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},schema:schema162.properties.to.type,parentSchema:schema162.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},schema:schema163.properties.to.type,parentSchema:schema163.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8698,7 +8736,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema162.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema163.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8709,7 +8747,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},schema:schema162.properties.deny.type,parentSchema:schema162.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},schema:schema163.properties.deny.type,parentSchema:schema163.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8721,7 +8759,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema162.type,parentSchema:schema162,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema163.type,parentSchema:schema163,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8734,7 +8772,7 @@ validate100.errors = vErrors;
 return errors === 0;
 }
 
-const schema170 = {"type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema171 = {"type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 
 function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8742,7 +8780,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema170,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema171,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8772,7 +8810,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema170.type,parentSchema:schema170,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema171.type,parentSchema:schema171,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8785,12 +8823,12 @@ validate104.errors = vErrors;
 return errors === 0;
 }
 
-const schema171 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"}},"keysFile":{"type":"string","minLength":1},"keyHeader":{"$ref":"#/$defs/headerName"},"jwt":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"}},"resource":{"type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"except":{"type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}},"rules":{"type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"}}}};
-const schema172 = {"type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces"},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it"},"scopes":{"type":"array","items":{"$ref":"#/$defs/scope"}},"principal":{"type":"string","minLength":1,"maxLength":256}}};
-const schema173 = {"type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes"};
-const pattern82 = new RegExp("^[^\\s]{1,64}$", "u");
-const pattern83 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
-const pattern84 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
+const schema172 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"}},"keysFile":{"type":"string","minLength":1},"keyHeader":{"$ref":"#/$defs/headerName"},"jwt":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"}},"resource":{"type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"except":{"type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}},"rules":{"type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"}}}};
+const schema173 = {"type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces"},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it"},"scopes":{"type":"array","items":{"$ref":"#/$defs/scope"}},"principal":{"type":"string","minLength":1,"maxLength":256}}};
+const schema174 = {"type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes"};
+const pattern83 = new RegExp("^[^\\s]{1,64}$", "u");
+const pattern84 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
+const pattern85 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
 
 function validate110(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8800,7 +8838,7 @@ if(data.scopes === undefined){
 data.scopes = [];
 }
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},schema:schema172.required,parentSchema:schema172,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},schema:schema173.required,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8810,7 +8848,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.hash === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},schema:schema172.required,parentSchema:schema172,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},schema:schema173.required,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8821,7 +8859,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "hash")) || (key0 === "scopes")) || (key0 === "principal"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema172,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8834,8 +8872,8 @@ errors++;
 if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
-if(!pattern82.test(data0)){
-const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},schema:"^[^\\s]{1,64}$",parentSchema:schema172.properties.name,data:data0};
+if(!pattern83.test(data0)){
+const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},schema:"^[^\\s]{1,64}$",parentSchema:schema173.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8846,7 +8884,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},schema:schema172.properties.name.type,parentSchema:schema172.properties.name,data:data0};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},schema:schema173.properties.name.type,parentSchema:schema173.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8859,8 +8897,8 @@ errors++;
 if(data.hash !== undefined){
 let data1 = data.hash;
 if(typeof data1 === "string"){
-if(!pattern83.test(data1)){
-const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema172.properties.hash,data:data1};
+if(!pattern84.test(data1)){
+const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema173.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8871,7 +8909,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},schema:schema172.properties.hash.type,parentSchema:schema172.properties.hash,data:data1};
+const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},schema:schema173.properties.hash.type,parentSchema:schema173.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8887,8 +8925,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern84.test(data3)){
-const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema173,data:data3};
+if(!pattern85.test(data3)){
+const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema174,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8899,7 +8937,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema173.type,parentSchema:schema173,data:data3};
+const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema174.type,parentSchema:schema174,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8911,7 +8949,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema172.properties.scopes.type,parentSchema:schema172.properties.scopes,data:data2};
+const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema173.properties.scopes.type,parentSchema:schema173.properties.scopes,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8924,7 +8962,7 @@ if(data.principal !== undefined){
 let data4 = data.principal;
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema172.properties.principal,data:data4};
+const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema173.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8934,7 +8972,7 @@ vErrors.push(err10);
 errors++;
 }
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.principal,data:data4};
+const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema173.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8945,7 +8983,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},schema:schema172.properties.principal.type,parentSchema:schema172.properties.principal,data:data4};
+const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},schema:schema173.properties.principal.type,parentSchema:schema173.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8957,7 +8995,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema172.type,parentSchema:schema172,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema173.type,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8970,7 +9008,7 @@ validate110.errors = vErrors;
 return errors === 0;
 }
 
-const schema175 = {"type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1},"audience":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"algorithms":{"type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]}},"leeway":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"requires":{"type":"array","items":{"type":"string","minLength":1}},"type":{"type":"string","minLength":1}}};
+const schema176 = {"type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1},"audience":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"algorithms":{"type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]}},"leeway":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"requires":{"type":"array","items":{"type":"string","minLength":1}},"type":{"type":"string","minLength":1}}};
 
 function validate112(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -8986,7 +9024,7 @@ if(data.requires === undefined){
 data.requires = [];
 }
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},schema:schema175.required,parentSchema:schema175,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},schema:schema176.required,parentSchema:schema176,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8996,7 +9034,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.jwks === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},schema:schema175.required,parentSchema:schema175,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},schema:schema176.required,parentSchema:schema176,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9007,7 +9045,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((((key0 === "issuer") || (key0 === "jwks")) || (key0 === "audience")) || (key0 === "algorithms")) || (key0 === "leeway")) || (key0 === "maxAge")) || (key0 === "requires")) || (key0 === "type"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema175,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema176,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9021,7 +9059,7 @@ if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.issuer,data:data0};
+const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9032,7 +9070,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},schema:schema175.properties.issuer.type,parentSchema:schema175.properties.issuer,data:data0};
+const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},schema:schema176.properties.issuer.type,parentSchema:schema176.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9046,7 +9084,7 @@ if(data.jwks !== undefined){
 let data1 = data.jwks;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.jwks,data:data1};
+const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9057,7 +9095,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},schema:schema175.properties.jwks.type,parentSchema:schema175.properties.jwks,data:data1};
+const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},schema:schema176.properties.jwks.type,parentSchema:schema176.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9071,7 +9109,7 @@ if(data.audience !== undefined){
 let data2 = data.audience;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema175.properties.audience,data:data2};
+const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema176.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9085,7 +9123,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.audience.items,data:data3};
+const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9096,7 +9134,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},schema:schema175.properties.audience.items.type,parentSchema:schema175.properties.audience.items,data:data3};
+const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},schema:schema176.properties.audience.items.type,parentSchema:schema176.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9108,7 +9146,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},schema:schema175.properties.audience.type,parentSchema:schema175.properties.audience,data:data2};
+const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},schema:schema176.properties.audience.type,parentSchema:schema176.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9121,7 +9159,7 @@ errors++;
 let data4 = data.algorithms;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema175.properties.algorithms,data:data4};
+const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema176.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9134,7 +9172,7 @@ const len1 = data4.length;
 for(let i1=0; i1<len1; i1++){
 let data5 = data4[i1];
 if(!(((((((((((data5 === "RS256") || (data5 === "RS384")) || (data5 === "RS512")) || (data5 === "PS256")) || (data5 === "PS384")) || (data5 === "PS512")) || (data5 === "ES256")) || (data5 === "ES384")) || (data5 === "ES512")) || (data5 === "EdDSA")) || (data5 === "Ed25519"))){
-const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema175.properties.algorithms.items.enum},schema:schema175.properties.algorithms.items.enum,parentSchema:schema175.properties.algorithms.items,data:data5};
+const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema176.properties.algorithms.items.enum},schema:schema176.properties.algorithms.items.enum,parentSchema:schema176.properties.algorithms.items,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9146,7 +9184,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},schema:schema175.properties.algorithms.type,parentSchema:schema175.properties.algorithms,data:data4};
+const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},schema:schema176.properties.algorithms.type,parentSchema:schema176.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9234,7 +9272,7 @@ for(let i2=0; i2<len2; i2++){
 let data9 = data8[i2];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.requires.items,data:data9};
+const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9245,7 +9283,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},schema:schema175.properties.requires.items.type,parentSchema:schema175.properties.requires.items,data:data9};
+const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},schema:schema176.properties.requires.items.type,parentSchema:schema176.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9257,7 +9295,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},schema:schema175.properties.requires.type,parentSchema:schema175.properties.requires,data:data8};
+const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},schema:schema176.properties.requires.type,parentSchema:schema176.properties.requires,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9270,7 +9308,7 @@ if(data.type !== undefined){
 let data10 = data.type;
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.type,data:data10};
+const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9281,7 +9319,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema175.properties.type.type,parentSchema:schema175.properties.type,data:data10};
+const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema176.properties.type.type,parentSchema:schema176.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9293,7 +9331,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema175.type,parentSchema:schema175,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema176.type,parentSchema:schema176,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9306,7 +9344,7 @@ validate112.errors = vErrors;
 return errors === 0;
 }
 
-const schema178 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"prompts":{"$ref":"#/$defs/globs"},"resources":{"$ref":"#/$defs/globs"},"scopes":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"}},"principals":{"$ref":"#/$defs/globs"}}};
+const schema179 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"prompts":{"$ref":"#/$defs/globs"},"resources":{"$ref":"#/$defs/globs"},"scopes":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"}},"principals":{"$ref":"#/$defs/globs"}}};
 
 function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -9316,7 +9354,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.scopes === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},schema:schema178.anyOf[0].required,parentSchema:schema178.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},schema:schema179.anyOf[0].required,parentSchema:schema179.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9332,7 +9370,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.principals === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},schema:schema178.anyOf[1].required,parentSchema:schema178.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},schema:schema179.anyOf[1].required,parentSchema:schema179.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9346,7 +9384,7 @@ var _valid0 = _errs3 === errors;
 valid0 = valid0 || _valid0;
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema178.anyOf,parentSchema:schema178,data};
+const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema179.anyOf,parentSchema:schema179,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9369,7 +9407,7 @@ vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "scopes")) || (key0 === "principals"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema178,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema179,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9382,7 +9420,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data0 = data.upstreams;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data0};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9393,7 +9431,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data0};
+const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9405,7 +9443,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data0};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9419,7 +9457,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data1};
+const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9430,7 +9468,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data1};
+const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9445,7 +9483,7 @@ errors++;
 if(data.tools !== undefined){
 let data2 = data.tools;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9456,7 +9494,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
+const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9468,7 +9506,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
+const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9482,7 +9520,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data3};
+const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9493,7 +9531,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data3};
+const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9508,7 +9546,7 @@ errors++;
 if(data.prompts !== undefined){
 let data4 = data.prompts;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data4};
+const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9519,7 +9557,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
+const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9531,7 +9569,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
+const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9545,7 +9583,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data5};
+const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9556,7 +9594,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data5};
+const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9571,7 +9609,7 @@ errors++;
 if(data.resources !== undefined){
 let data6 = data.resources;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data6};
+const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9582,7 +9620,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
+const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9594,7 +9632,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
+const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9608,7 +9646,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data7};
+const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data7};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9619,7 +9657,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data7};
+const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9635,7 +9673,7 @@ if(data.scopes !== undefined){
 let data8 = data.scopes;
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema178.properties.scopes,data:data8};
+const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema179.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9648,8 +9686,8 @@ const len4 = data8.length;
 for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
-if(!pattern84.test(data9)){
-const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema173,data:data9};
+if(!pattern85.test(data9)){
+const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema174,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9660,7 +9698,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema173.type,parentSchema:schema173,data:data9};
+const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema174.type,parentSchema:schema174,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -9672,7 +9710,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema178.properties.scopes.type,parentSchema:schema178.properties.scopes,data:data8};
+const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema179.properties.scopes.type,parentSchema:schema179.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -9685,7 +9723,7 @@ errors++;
 if(data.principals !== undefined){
 let data10 = data.principals;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data10};
+const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -9696,7 +9734,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data10};
+const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -9708,7 +9746,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data10};
+const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data10};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -9722,7 +9760,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data11};
+const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -9733,7 +9771,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data11};
+const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -9747,7 +9785,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema178.type,parentSchema:schema178,data};
+const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema179.type,parentSchema:schema179,data};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -9760,7 +9798,7 @@ validate114.errors = vErrors;
 return errors === 0;
 }
 
-const pattern88 = new RegExp("^https?://[^\\s#?]+$", "u");
+const pattern89 = new RegExp("^https?://[^\\s#?]+$", "u");
 
 function validate109(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -9770,7 +9808,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keys === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},schema:schema171.anyOf[0].required,parentSchema:schema171.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},schema:schema172.anyOf[0].required,parentSchema:schema172.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9786,7 +9824,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keysFile === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},schema:schema171.anyOf[1].required,parentSchema:schema171.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},schema:schema172.anyOf[1].required,parentSchema:schema172.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9802,7 +9840,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.jwt === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},schema:schema171.anyOf[2].required,parentSchema:schema171.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},schema:schema172.anyOf[2].required,parentSchema:schema172.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9817,7 +9855,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema171.anyOf,parentSchema:schema171,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema172.anyOf,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9849,7 +9887,7 @@ data.rules = [];
 }
 for(const key0 in data){
 if(!((((((((key0 === "keys") || (key0 === "keysFile")) || (key0 === "keyHeader")) || (key0 === "jwt")) || (key0 === "resource")) || (key0 === "listeners")) || (key0 === "except")) || (key0 === "rules"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema171,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9863,7 +9901,7 @@ if(data.keys !== undefined){
 let data0 = data.keys;
 if(Array.isArray(data0)){
 if(data0.length > 1000){
-const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},schema:1000,parentSchema:schema171.properties.keys,data:data0};
+const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},schema:1000,parentSchema:schema172.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9881,7 +9919,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},schema:schema171.properties.keys.type,parentSchema:schema171.properties.keys,data:data0};
+const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},schema:schema172.properties.keys.type,parentSchema:schema172.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9895,7 +9933,7 @@ if(data.keysFile !== undefined){
 let data2 = data.keysFile;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema171.properties.keysFile,data:data2};
+const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9906,7 +9944,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},schema:schema171.properties.keysFile.type,parentSchema:schema171.properties.keysFile,data:data2};
+const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},schema:schema172.properties.keysFile.type,parentSchema:schema172.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9918,8 +9956,8 @@ errors++;
 }
 let data3 = data.keyHeader;
 if(typeof data3 === "string"){
-if(!pattern5.test(data3)){
-const err9 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema26,data:data3};
+if(!pattern6.test(data3)){
+const err9 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9930,7 +9968,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data3};
+const err10 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9943,7 +9981,7 @@ if(data.jwt !== undefined){
 let data4 = data.jwt;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema171.properties.jwt,data:data4};
+const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema172.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9961,7 +9999,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},schema:schema171.properties.jwt.type,parentSchema:schema171.properties.jwt,data:data4};
+const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},schema:schema172.properties.jwt.type,parentSchema:schema172.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9974,8 +10012,8 @@ errors++;
 if(data.resource !== undefined){
 let data6 = data.resource;
 if(typeof data6 === "string"){
-if(!pattern88.test(data6)){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},schema:"^https?://[^\\s#?]+$",parentSchema:schema171.properties.resource,data:data6};
+if(!pattern89.test(data6)){
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},schema:"^https?://[^\\s#?]+$",parentSchema:schema172.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9986,7 +10024,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},schema:schema171.properties.resource.type,parentSchema:schema171.properties.resource,data:data6};
+const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},schema:schema172.properties.resource.type,parentSchema:schema172.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10000,7 +10038,7 @@ if(data.listeners !== undefined){
 let data7 = data.listeners;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema171.properties.listeners,data:data7};
+const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema172.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10013,7 +10051,7 @@ const len2 = data7.length;
 for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 !== "string"){
-const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema171.properties.listeners.items.type,parentSchema:schema171.properties.listeners.items,data:data8};
+const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema172.properties.listeners.items.type,parentSchema:schema172.properties.listeners.items,data:data8};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10025,7 +10063,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema171.properties.listeners.type,parentSchema:schema171.properties.listeners,data:data7};
+const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema172.properties.listeners.type,parentSchema:schema172.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10041,8 +10079,8 @@ const len3 = data9.length;
 for(let i3=0; i3<len3; i3++){
 let data10 = data9[i3];
 if(typeof data10 === "string"){
-if(!pattern4.test(data10)){
-const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema171.properties.except.items,data:data10};
+if(!pattern5.test(data10)){
+const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema172.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10053,7 +10091,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},schema:schema171.properties.except.items.type,parentSchema:schema171.properties.except.items,data:data10};
+const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},schema:schema172.properties.except.items.type,parentSchema:schema172.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10065,7 +10103,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},schema:schema171.properties.except.type,parentSchema:schema171.properties.except,data:data9};
+const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},schema:schema172.properties.except.type,parentSchema:schema172.properties.except,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10085,7 +10123,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema171.properties.rules.type,parentSchema:schema171.properties.rules,data:data11};
+const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema172.properties.rules.type,parentSchema:schema172.properties.rules,data:data11};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10096,7 +10134,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema171.type,parentSchema:schema171,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema172.type,parentSchema:schema172,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -10109,8 +10147,8 @@ validate109.errors = vErrors;
 return errors === 0;
 }
 
-const schema185 = {"type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"}},"onFailure":{"enum":["refuse","continue"],"type":"string"},"state":{"type":"string","minLength":1}}};
-const schema187 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"type":"array","items":{"enum":["principal","session","tool","upstream"]}},"principals":{"$ref":"#/$defs/globs"},"profiles":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"upstreams":{"$ref":"#/$defs/globs"},"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1},"inFlight":{"type":"integer","minimum":1,"maximum":100000}}};
+const schema186 = {"type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"}},"onFailure":{"enum":["refuse","continue"],"type":"string"},"state":{"type":"string","minLength":1}}};
+const schema188 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"type":"array","items":{"enum":["principal","session","tool","upstream"]}},"principals":{"$ref":"#/$defs/globs"},"profiles":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"upstreams":{"$ref":"#/$defs/globs"},"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1},"inFlight":{"type":"integer","minimum":1,"maximum":100000}}};
 
 function validate118(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -10120,7 +10158,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perMinute === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},schema:schema187.anyOf[0].required,parentSchema:schema187.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},schema:schema188.anyOf[0].required,parentSchema:schema188.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10136,7 +10174,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perDay === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},schema:schema187.anyOf[1].required,parentSchema:schema187.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},schema:schema188.anyOf[1].required,parentSchema:schema188.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10152,7 +10190,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.inFlight === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},schema:schema187.anyOf[2].required,parentSchema:schema187.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},schema:schema188.anyOf[2].required,parentSchema:schema188.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10167,7 +10205,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema187.anyOf,parentSchema:schema187,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema188.anyOf,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10193,7 +10231,7 @@ data.per = ["principal"];
 }
 for(const key0 in data){
 if(!((((((((key0 === "per") || (key0 === "principals")) || (key0 === "profiles")) || (key0 === "tools")) || (key0 === "upstreams")) || (key0 === "perMinute")) || (key0 === "perDay")) || (key0 === "inFlight"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema187,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10209,7 +10247,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((data1 === "principal") || (data1 === "session")) || (data1 === "tool")) || (data1 === "upstream"))){
-const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema187.properties.per.items.enum},schema:schema187.properties.per.items.enum,parentSchema:schema187.properties.per.items,data:data1};
+const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema188.properties.per.items.enum},schema:schema188.properties.per.items.enum,parentSchema:schema188.properties.per.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10221,7 +10259,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},schema:schema187.properties.per.type,parentSchema:schema187.properties.per,data:data0};
+const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},schema:schema188.properties.per.type,parentSchema:schema188.properties.per,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10233,7 +10271,7 @@ errors++;
 if(data.principals !== undefined){
 let data2 = data.principals;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data2};
+const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10244,7 +10282,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
+const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10256,7 +10294,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data2};
+const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10270,7 +10308,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data3};
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10281,7 +10319,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data3};
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10296,7 +10334,7 @@ errors++;
 if(data.profiles !== undefined){
 let data4 = data.profiles;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err12 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data4};
+const err12 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10307,7 +10345,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
+const err13 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10319,7 +10357,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err14 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data4};
+const err14 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10333,7 +10371,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data5};
+const err15 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10344,7 +10382,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data5};
+const err16 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10359,7 +10397,7 @@ errors++;
 if(data.tools !== undefined){
 let data6 = data.tools;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err17 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data6};
+const err17 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10370,7 +10408,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
+const err18 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10382,7 +10420,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err19 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data6};
+const err19 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10396,7 +10434,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data7};
+const err20 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10407,7 +10445,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data7};
+const err21 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10422,7 +10460,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data8 = data.upstreams;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err22 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data8};
+const err22 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -10433,7 +10471,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data8};
+const err23 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -10445,7 +10483,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data8};
+const err24 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -10459,7 +10497,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err25 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data9};
+const err25 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -10470,7 +10508,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data9};
+const err26 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -10485,7 +10523,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data10 = data.perMinute;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-const err27 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema187.properties.perMinute.type,parentSchema:schema187.properties.perMinute,data:data10};
+const err27 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema188.properties.perMinute.type,parentSchema:schema188.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -10496,7 +10534,7 @@ errors++;
 }
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 > 100000 || isNaN(data10)){
-const err28 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema187.properties.perMinute,data:data10};
+const err28 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema188.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -10506,7 +10544,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data10 < 1 || isNaN(data10)){
-const err29 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema187.properties.perMinute,data:data10};
+const err29 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema188.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -10520,7 +10558,7 @@ errors++;
 if(data.perDay !== undefined){
 let data11 = data.perDay;
 if(!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))){
-const err30 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema187.properties.perDay.type,parentSchema:schema187.properties.perDay,data:data11};
+const err30 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema188.properties.perDay.type,parentSchema:schema188.properties.perDay,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -10531,7 +10569,7 @@ errors++;
 }
 if((typeof data11 == "number") && (isFinite(data11))){
 if(data11 < 1 || isNaN(data11)){
-const err31 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema187.properties.perDay,data:data11};
+const err31 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema188.properties.perDay,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -10545,7 +10583,7 @@ errors++;
 if(data.inFlight !== undefined){
 let data12 = data.inFlight;
 if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
-const err32 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},schema:schema187.properties.inFlight.type,parentSchema:schema187.properties.inFlight,data:data12};
+const err32 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},schema:schema188.properties.inFlight.type,parentSchema:schema188.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -10556,7 +10594,7 @@ errors++;
 }
 if((typeof data12 == "number") && (isFinite(data12))){
 if(data12 > 100000 || isNaN(data12)){
-const err33 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema187.properties.inFlight,data:data12};
+const err33 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema188.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -10566,7 +10604,7 @@ vErrors.push(err33);
 errors++;
 }
 if(data12 < 1 || isNaN(data12)){
-const err34 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema187.properties.inFlight,data:data12};
+const err34 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema188.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -10579,7 +10617,7 @@ errors++;
 }
 }
 else {
-const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema187.type,parentSchema:schema187,data};
+const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema188.type,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -10604,7 +10642,7 @@ if(data.state === undefined){
 data.state = ".gateway";
 }
 if(data.rules === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},schema:schema185.required,parentSchema:schema185,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},schema:schema186.required,parentSchema:schema186,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10615,7 +10653,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "rules") || (key0 === "onFailure")) || (key0 === "state"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema185,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema186,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10631,8 +10669,8 @@ if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 for(const key1 in data0){
 const _errs4 = errors;
 if(typeof key1 === "string"){
-if(!pattern3.test(key1)){
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
+if(!pattern4.test(key1)){
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10643,7 +10681,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
+const err3 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10654,7 +10692,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema185.properties.rules.propertyNames,parentSchema:schema185.properties.rules,data:data0};
+const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema186.properties.rules.propertyNames,parentSchema:schema186.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10672,7 +10710,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},schema:schema185.properties.rules.type,parentSchema:schema185.properties.rules,data:data0};
+const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},schema:schema186.properties.rules.type,parentSchema:schema186.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10684,7 +10722,7 @@ errors++;
 }
 let data2 = data.onFailure;
 if(typeof data2 !== "string"){
-const err6 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema185.properties.onFailure.type,parentSchema:schema185.properties.onFailure,data:data2};
+const err6 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema186.properties.onFailure.type,parentSchema:schema186.properties.onFailure,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10694,7 +10732,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data2 === "refuse") || (data2 === "continue"))){
-const err7 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema185.properties.onFailure.enum},schema:schema185.properties.onFailure.enum,parentSchema:schema185.properties.onFailure,data:data2};
+const err7 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema186.properties.onFailure.enum},schema:schema186.properties.onFailure.enum,parentSchema:schema186.properties.onFailure,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10706,7 +10744,7 @@ errors++;
 let data3 = data.state;
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err8 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema185.properties.state,data:data3};
+const err8 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema186.properties.state,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10717,7 +10755,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema185.properties.state.type,parentSchema:schema185.properties.state,data:data3};
+const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema186.properties.state.type,parentSchema:schema186.properties.state,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10728,7 +10766,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema185.type,parentSchema:schema185,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema186.type,parentSchema:schema186,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10741,14 +10779,14 @@ validate117.errors = vErrors;
 return errors === 0;
 }
 
-const schema192 = {"type":"object","additionalProperties":false,"properties":{"list":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"}},"defaults":{"$ref":"#/$defs/AgentSettingsConfig"},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"roots":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"type":"integer","minimum":1,"maximum":256},"prefix":{"type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","x-says":"up to 32 letters, digits, dots, hyphens or underscores"}}};
-const schema228 = {"type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1}}};
-const pattern114 = new RegExp("^[A-Za-z0-9_.-]{0,32}$", "u");
-const schema194 = {"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096},"args":{"type":"array","items":{"type":"string","maxLength":4096}},"enabled":{"type":"boolean"},"title":{"type":"string","minLength":1,"maxLength":128},"description":{"type":"string","maxLength":2048},"capabilities":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"}},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
-const schema223 = {"type":"object","additionalProperties":false,"properties":{"tools":{"type":"array","items":{"type":"string","minLength":1}},"maxDepth":{"type":"integer","minimum":0,"maximum":8},"maxTasks":{"type":"integer","minimum":0,"maximum":1000}}};
-const pattern93 = new RegExp("^[a-z0-9][a-z0-9._-]{0,63}$", "u");
-const schema195 = {"type":"object","additionalProperties":false,"properties":{"method":{"type":"string","minLength":1,"maxLength":128},"meta":{"type":"object","x-secret":true},"provider":{"$ref":"#/$defs/AgentProviderConfig"}}};
-const schema196 = {"type":"object","additionalProperties":false,"required":["id","api","url"],"properties":{"id":{"description":"The agent's own id of the provider.","type":"string","minLength":1,"maxLength":128},"api":{"description":"The kind of API behind it.","type":"string","minLength":1,"maxLength":64},"url":{"description":"Where it is.","type":"string","minLength":1,"maxLength":2048},"headers":{"type":"object","additionalProperties":{"type":"string","x-secret":true}}}};
+const schema193 = {"type":"object","additionalProperties":false,"properties":{"list":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"}},"defaults":{"$ref":"#/$defs/AgentSettingsConfig"},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"roots":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"type":"integer","minimum":1,"maximum":256},"prefix":{"type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","x-says":"up to 32 letters, digits, dots, hyphens or underscores"}}};
+const schema229 = {"type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1}}};
+const pattern115 = new RegExp("^[A-Za-z0-9_.-]{0,32}$", "u");
+const schema195 = {"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096},"args":{"type":"array","items":{"type":"string","maxLength":4096}},"enabled":{"type":"boolean"},"title":{"type":"string","minLength":1,"maxLength":128},"description":{"type":"string","maxLength":2048},"capabilities":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"}},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
+const schema224 = {"type":"object","additionalProperties":false,"properties":{"tools":{"type":"array","items":{"type":"string","minLength":1}},"maxDepth":{"type":"integer","minimum":0,"maximum":8},"maxTasks":{"type":"integer","minimum":0,"maximum":1000}}};
+const pattern94 = new RegExp("^[a-z0-9][a-z0-9._-]{0,63}$", "u");
+const schema196 = {"type":"object","additionalProperties":false,"properties":{"method":{"type":"string","minLength":1,"maxLength":128},"meta":{"type":"object","x-secret":true},"provider":{"$ref":"#/$defs/AgentProviderConfig"}}};
+const schema197 = {"type":"object","additionalProperties":false,"required":["id","api","url"],"properties":{"id":{"description":"The agent's own id of the provider.","type":"string","minLength":1,"maxLength":128},"api":{"description":"The kind of API behind it.","type":"string","minLength":1,"maxLength":64},"url":{"description":"Where it is.","type":"string","minLength":1,"maxLength":2048},"headers":{"type":"object","additionalProperties":{"type":"string","x-secret":true}}}};
 
 function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -10756,7 +10794,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "method") || (key0 === "meta")) || (key0 === "provider"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema195,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema196,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10770,7 +10808,7 @@ if(data.method !== undefined){
 let data0 = data.method;
 if(typeof data0 === "string"){
 if(data0.length > 128){
-const err1 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema195.properties.method,data:data0};
+const err1 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema196.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10780,7 +10818,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.method,data:data0};
+const err2 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema196.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10791,7 +10829,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},schema:schema195.properties.method.type,parentSchema:schema195.properties.method,data:data0};
+const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},schema:schema196.properties.method.type,parentSchema:schema196.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10804,7 +10842,7 @@ errors++;
 if(data.meta !== undefined){
 let data1 = data.meta;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "object"},schema:schema195.properties.meta.type,parentSchema:schema195.properties.meta,data:data1};
+const err4 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "object"},schema:schema196.properties.meta.type,parentSchema:schema196.properties.meta,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10821,7 +10859,7 @@ if(data2.headers === undefined){
 data2.headers = {};
 }
 if(data2.id === undefined){
-const err5 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "id"},schema:schema196.required,parentSchema:schema196,data:data2};
+const err5 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "id"},schema:schema197.required,parentSchema:schema197,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10831,7 +10869,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data2.api === undefined){
-const err6 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "api"},schema:schema196.required,parentSchema:schema196,data:data2};
+const err6 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "api"},schema:schema197.required,parentSchema:schema197,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10841,7 +10879,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2.url === undefined){
-const err7 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "url"},schema:schema196.required,parentSchema:schema196,data:data2};
+const err7 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "url"},schema:schema197.required,parentSchema:schema197,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10852,7 +10890,7 @@ errors++;
 }
 for(const key1 in data2){
 if(!((((key1 === "id") || (key1 === "api")) || (key1 === "url")) || (key1 === "headers"))){
-const err8 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema196,data:data2};
+const err8 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema197,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10866,7 +10904,7 @@ if(data2.id !== undefined){
 let data3 = data2.id;
 if(typeof data3 === "string"){
 if(data3.length > 128){
-const err9 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema196.properties.id,data:data3};
+const err9 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema197.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10876,7 +10914,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema196.properties.id,data:data3};
+const err10 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10887,7 +10925,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/type",keyword:"type",params:{type: "string"},schema:schema196.properties.id.type,parentSchema:schema196.properties.id,data:data3};
+const err11 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/type",keyword:"type",params:{type: "string"},schema:schema197.properties.id.type,parentSchema:schema197.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10901,7 +10939,7 @@ if(data2.api !== undefined){
 let data4 = data2.api;
 if(typeof data4 === "string"){
 if(data4.length > 64){
-const err12 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema196.properties.api,data:data4};
+const err12 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema197.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10911,7 +10949,7 @@ vErrors.push(err12);
 errors++;
 }
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema196.properties.api,data:data4};
+const err13 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10922,7 +10960,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/type",keyword:"type",params:{type: "string"},schema:schema196.properties.api.type,parentSchema:schema196.properties.api,data:data4};
+const err14 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/type",keyword:"type",params:{type: "string"},schema:schema197.properties.api.type,parentSchema:schema197.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10936,7 +10974,7 @@ if(data2.url !== undefined){
 let data5 = data2.url;
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err15 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema196.properties.url,data:data5};
+const err15 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema197.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10946,7 +10984,7 @@ vErrors.push(err15);
 errors++;
 }
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema196.properties.url,data:data5};
+const err16 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10957,7 +10995,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/type",keyword:"type",params:{type: "string"},schema:schema196.properties.url.type,parentSchema:schema196.properties.url,data:data5};
+const err17 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/type",keyword:"type",params:{type: "string"},schema:schema197.properties.url.type,parentSchema:schema197.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10972,7 +11010,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err18 = {instancePath:instancePath+"/provider/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/AgentProviderConfig/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema196.properties.headers.additionalProperties.type,parentSchema:schema196.properties.headers.additionalProperties,data:data7};
+const err18 = {instancePath:instancePath+"/provider/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/AgentProviderConfig/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema197.properties.headers.additionalProperties.type,parentSchema:schema197.properties.headers.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10984,7 +11022,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/provider/headers",schemaPath:"#/$defs/AgentProviderConfig/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema196.properties.headers.type,parentSchema:schema196.properties.headers,data:data6};
+const err19 = {instancePath:instancePath+"/provider/headers",schemaPath:"#/$defs/AgentProviderConfig/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema197.properties.headers.type,parentSchema:schema197.properties.headers,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10995,7 +11033,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/type",keyword:"type",params:{type: "object"},schema:schema196.type,parentSchema:schema196,data:data2};
+const err20 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/type",keyword:"type",params:{type: "object"},schema:schema197.type,parentSchema:schema197,data:data2};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -11007,7 +11045,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema195.type,parentSchema:schema195,data};
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema196.type,parentSchema:schema196,data};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -11020,7 +11058,7 @@ validate123.errors = vErrors;
 return errors === 0;
 }
 
-const schema197 = {"type":"object","additionalProperties":false,"properties":{"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1,"maximum":10000000},"concurrent":{"type":"integer","minimum":1,"maximum":256},"queue":{"type":"integer","minimum":0,"maximum":4096},"queueTimeout":{"$ref":"#/$defs/duration"},"onLimit":{"enum":["fallback","queue","reject"]}}};
+const schema198 = {"type":"object","additionalProperties":false,"properties":{"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1,"maximum":10000000},"concurrent":{"type":"integer","minimum":1,"maximum":256},"queue":{"type":"integer","minimum":0,"maximum":4096},"queueTimeout":{"$ref":"#/$defs/duration"},"onLimit":{"enum":["fallback","queue","reject"]}}};
 
 function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -11028,7 +11066,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "perMinute") || (key0 === "perDay")) || (key0 === "concurrent")) || (key0 === "queue")) || (key0 === "queueTimeout")) || (key0 === "onLimit"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema197,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema198,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11041,7 +11079,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data0 = data.perMinute;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema197.properties.perMinute.type,parentSchema:schema197.properties.perMinute,data:data0};
+const err1 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema198.properties.perMinute.type,parentSchema:schema198.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11052,7 +11090,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 100000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema197.properties.perMinute,data:data0};
+const err2 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema198.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11062,7 +11100,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema197.properties.perMinute,data:data0};
+const err3 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema198.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11076,7 +11114,7 @@ errors++;
 if(data.perDay !== undefined){
 let data1 = data.perDay;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema197.properties.perDay.type,parentSchema:schema197.properties.perDay,data:data1};
+const err4 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema198.properties.perDay.type,parentSchema:schema198.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11087,7 +11125,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 10000000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema197.properties.perDay,data:data1};
+const err5 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema198.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11097,7 +11135,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema197.properties.perDay,data:data1};
+const err6 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema198.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11111,7 +11149,7 @@ errors++;
 if(data.concurrent !== undefined){
 let data2 = data.concurrent;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/type",keyword:"type",params:{type: "integer"},schema:schema197.properties.concurrent.type,parentSchema:schema197.properties.concurrent,data:data2};
+const err7 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/type",keyword:"type",params:{type: "integer"},schema:schema198.properties.concurrent.type,parentSchema:schema198.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11122,7 +11160,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 256 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema197.properties.concurrent,data:data2};
+const err8 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema198.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11132,7 +11170,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema197.properties.concurrent,data:data2};
+const err9 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema198.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11146,7 +11184,7 @@ errors++;
 if(data.queue !== undefined){
 let data3 = data.queue;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema197.properties.queue.type,parentSchema:schema197.properties.queue,data:data3};
+const err10 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema198.properties.queue.type,parentSchema:schema198.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11157,7 +11195,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 4096 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},schema:4096,parentSchema:schema197.properties.queue,data:data3};
+const err11 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},schema:4096,parentSchema:schema198.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11167,7 +11205,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 0 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema197.properties.queue,data:data3};
+const err12 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema198.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11218,7 +11256,7 @@ errors++;
 if(data.onLimit !== undefined){
 let data5 = data.onLimit;
 if(!(((data5 === "fallback") || (data5 === "queue")) || (data5 === "reject"))){
-const err16 = {instancePath:instancePath+"/onLimit",schemaPath:"#/properties/onLimit/enum",keyword:"enum",params:{allowedValues: schema197.properties.onLimit.enum},schema:schema197.properties.onLimit.enum,parentSchema:schema197.properties.onLimit,data:data5};
+const err16 = {instancePath:instancePath+"/onLimit",schemaPath:"#/properties/onLimit/enum",keyword:"enum",params:{allowedValues: schema198.properties.onLimit.enum},schema:schema198.properties.onLimit.enum,parentSchema:schema198.properties.onLimit,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11230,7 +11268,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema197.type,parentSchema:schema197,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema198.type,parentSchema:schema198,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11243,7 +11281,7 @@ validate125.errors = vErrors;
 return errors === 0;
 }
 
-const schema199 = {"type":"object","additionalProperties":false,"properties":{"initialize":{"$ref":"#/$defs/duration"},"session":{"$ref":"#/$defs/duration"},"firstUpdate":{"$ref":"#/$defs/duration"},"idle":{"$ref":"#/$defs/duration"},"turn":{"$ref":"#/$defs/duration"},"cancel":{"$ref":"#/$defs/duration"}}};
+const schema200 = {"type":"object","additionalProperties":false,"properties":{"initialize":{"$ref":"#/$defs/duration"},"session":{"$ref":"#/$defs/duration"},"firstUpdate":{"$ref":"#/$defs/duration"},"idle":{"$ref":"#/$defs/duration"},"turn":{"$ref":"#/$defs/duration"},"cancel":{"$ref":"#/$defs/duration"}}};
 
 function validate127(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -11251,7 +11289,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "initialize") || (key0 === "session")) || (key0 === "firstUpdate")) || (key0 === "idle")) || (key0 === "turn")) || (key0 === "cancel"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema199,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema200,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11485,7 +11523,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema199.type,parentSchema:schema199,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema200.type,parentSchema:schema200,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -11498,7 +11536,7 @@ validate127.errors = vErrors;
 return errors === 0;
 }
 
-const schema206 = {"type":"object","additionalProperties":false,"properties":{"warm":{"type":"integer","minimum":0,"maximum":16},"processes":{"type":"integer","minimum":1,"maximum":64},"sessions":{"type":"integer","minimum":1,"maximum":64},"idle":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"maxTurns":{"type":"integer","minimum":1,"maximum":100000},"maxMemory":{"$ref":"#/$defs/size"}}};
+const schema207 = {"type":"object","additionalProperties":false,"properties":{"warm":{"type":"integer","minimum":0,"maximum":16},"processes":{"type":"integer","minimum":1,"maximum":64},"sessions":{"type":"integer","minimum":1,"maximum":64},"idle":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"maxTurns":{"type":"integer","minimum":1,"maximum":100000},"maxMemory":{"$ref":"#/$defs/size"}}};
 
 function validate129(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -11506,7 +11544,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "warm") || (key0 === "processes")) || (key0 === "sessions")) || (key0 === "idle")) || (key0 === "maxAge")) || (key0 === "maxTurns")) || (key0 === "maxMemory"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema206,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema207,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11519,7 +11557,7 @@ errors++;
 if(data.warm !== undefined){
 let data0 = data.warm;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/type",keyword:"type",params:{type: "integer"},schema:schema206.properties.warm.type,parentSchema:schema206.properties.warm,data:data0};
+const err1 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/type",keyword:"type",params:{type: "integer"},schema:schema207.properties.warm.type,parentSchema:schema207.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11530,7 +11568,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 16 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/maximum",keyword:"maximum",params:{comparison: "<=", limit: 16},schema:16,parentSchema:schema206.properties.warm,data:data0};
+const err2 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/maximum",keyword:"maximum",params:{comparison: "<=", limit: 16},schema:16,parentSchema:schema207.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11540,7 +11578,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema206.properties.warm,data:data0};
+const err3 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema207.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11554,7 +11592,7 @@ errors++;
 if(data.processes !== undefined){
 let data1 = data.processes;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema206.properties.processes.type,parentSchema:schema206.properties.processes,data:data1};
+const err4 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema207.properties.processes.type,parentSchema:schema207.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11565,7 +11603,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 64 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema206.properties.processes,data:data1};
+const err5 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema207.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11575,7 +11613,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema206.properties.processes,data:data1};
+const err6 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema207.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11589,7 +11627,7 @@ errors++;
 if(data.sessions !== undefined){
 let data2 = data.sessions;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema206.properties.sessions.type,parentSchema:schema206.properties.sessions,data:data2};
+const err7 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema207.properties.sessions.type,parentSchema:schema207.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11600,7 +11638,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 64 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema206.properties.sessions,data:data2};
+const err8 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema207.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11610,7 +11648,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema206.properties.sessions,data:data2};
+const err9 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema207.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11698,7 +11736,7 @@ errors++;
 if(data.maxTurns !== undefined){
 let data5 = data.maxTurns;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err16 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/type",keyword:"type",params:{type: "integer"},schema:schema206.properties.maxTurns.type,parentSchema:schema206.properties.maxTurns,data:data5};
+const err16 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/type",keyword:"type",params:{type: "integer"},schema:schema207.properties.maxTurns.type,parentSchema:schema207.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11709,7 +11747,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 100000 || isNaN(data5)){
-const err17 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema206.properties.maxTurns,data:data5};
+const err17 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema207.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11719,7 +11757,7 @@ vErrors.push(err17);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err18 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema206.properties.maxTurns,data:data5};
+const err18 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema207.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -11733,7 +11771,7 @@ errors++;
 if(data.maxMemory !== undefined){
 let data6 = data.maxMemory;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err19 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data6};
+const err19 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -11744,7 +11782,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err20 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data6};
+const err20 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -11755,8 +11793,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern9.test(data6)){
-const err21 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data6};
+if(!pattern10.test(data6)){
+const err21 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -11769,7 +11807,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema206.type,parentSchema:schema206,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema207.type,parentSchema:schema207,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -11782,15 +11820,15 @@ validate129.errors = vErrors;
 return errors === 0;
 }
 
-const schema210 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentPermissionRuleConfig"},"maxItems":256},"default":{"enum":["allow","deny","ask"]},"askTimeout":{"$ref":"#/$defs/duration"}}};
-const schema211 = {"type":"object","additionalProperties":false,"required":["do"],"properties":{"kinds":{"type":"array","items":{"enum":["read","edit","delete","move","search","execute","think","fetch","switch_mode","other"]},"minItems":1},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"within":{"type":"string","minLength":1,"maxLength":4096},"titles":{"$ref":"#/$defs/globs"},"do":{"description":"`allow` this once, `deny` this once, or `ask` the caller.","enum":["allow","deny","ask"]}}};
+const schema211 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentPermissionRuleConfig"},"maxItems":256},"default":{"enum":["allow","deny","ask"]},"askTimeout":{"$ref":"#/$defs/duration"}}};
+const schema212 = {"type":"object","additionalProperties":false,"required":["do"],"properties":{"kinds":{"type":"array","items":{"enum":["read","edit","delete","move","search","execute","think","fetch","switch_mode","other"]},"minItems":1},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"within":{"type":"string","minLength":1,"maxLength":4096},"titles":{"$ref":"#/$defs/globs"},"do":{"description":"`allow` this once, `deny` this once, or `ask` the caller.","enum":["allow","deny","ask"]}}};
 
 function validate132(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.do === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "do"},schema:schema211.required,parentSchema:schema211,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "do"},schema:schema212.required,parentSchema:schema212,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11801,7 +11839,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "kinds") || (key0 === "commands")) || (key0 === "within")) || (key0 === "titles")) || (key0 === "do"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema211,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema212,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11815,7 +11853,7 @@ if(data.kinds !== undefined){
 let data0 = data.kinds;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema211.properties.kinds,data:data0};
+const err2 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema212.properties.kinds,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11828,7 +11866,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((((((((data1 === "read") || (data1 === "edit")) || (data1 === "delete")) || (data1 === "move")) || (data1 === "search")) || (data1 === "execute")) || (data1 === "think")) || (data1 === "fetch")) || (data1 === "switch_mode")) || (data1 === "other"))){
-const err3 = {instancePath:instancePath+"/kinds/" + i0,schemaPath:"#/properties/kinds/items/enum",keyword:"enum",params:{allowedValues: schema211.properties.kinds.items.enum},schema:schema211.properties.kinds.items.enum,parentSchema:schema211.properties.kinds.items,data:data1};
+const err3 = {instancePath:instancePath+"/kinds/" + i0,schemaPath:"#/properties/kinds/items/enum",keyword:"enum",params:{allowedValues: schema212.properties.kinds.items.enum},schema:schema212.properties.kinds.items.enum,parentSchema:schema212.properties.kinds.items,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11840,7 +11878,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "array"},schema:schema211.properties.kinds.type,parentSchema:schema211.properties.kinds,data:data0};
+const err4 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "array"},schema:schema212.properties.kinds.type,parentSchema:schema212.properties.kinds,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11858,7 +11896,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length > 4096){
-const err5 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema211.properties.commands.items,data:data3};
+const err5 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema212.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11868,7 +11906,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data3.length < 1){
-const err6 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema211.properties.commands.items,data:data3};
+const err6 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema212.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11879,7 +11917,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema211.properties.commands.items.type,parentSchema:schema211.properties.commands.items,data:data3};
+const err7 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema212.properties.commands.items.type,parentSchema:schema212.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11891,7 +11929,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema211.properties.commands.type,parentSchema:schema211.properties.commands,data:data2};
+const err8 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema212.properties.commands.type,parentSchema:schema212.properties.commands,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11905,7 +11943,7 @@ if(data.within !== undefined){
 let data4 = data.within;
 if(typeof data4 === "string"){
 if(data4.length > 4096){
-const err9 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema211.properties.within,data:data4};
+const err9 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema212.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11915,7 +11953,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4.length < 1){
-const err10 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema211.properties.within,data:data4};
+const err10 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema212.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11926,7 +11964,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/type",keyword:"type",params:{type: "string"},schema:schema211.properties.within.type,parentSchema:schema211.properties.within,data:data4};
+const err11 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/type",keyword:"type",params:{type: "string"},schema:schema212.properties.within.type,parentSchema:schema212.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11939,7 +11977,7 @@ errors++;
 if(data.titles !== undefined){
 let data5 = data.titles;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err12 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data5};
+const err12 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11950,7 +11988,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err13 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
+const err13 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -11962,7 +12000,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
+const err14 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -11976,7 +12014,7 @@ for(let i2=0; i2<len2; i2++){
 let data6 = data5[i2];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err15 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data6};
+const err15 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -11987,7 +12025,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data6};
+const err16 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12002,7 +12040,7 @@ errors++;
 if(data.do !== undefined){
 let data7 = data.do;
 if(!(((data7 === "allow") || (data7 === "deny")) || (data7 === "ask"))){
-const err17 = {instancePath:instancePath+"/do",schemaPath:"#/properties/do/enum",keyword:"enum",params:{allowedValues: schema211.properties.do.enum},schema:schema211.properties.do.enum,parentSchema:schema211.properties.do,data:data7};
+const err17 = {instancePath:instancePath+"/do",schemaPath:"#/properties/do/enum",keyword:"enum",params:{allowedValues: schema212.properties.do.enum},schema:schema212.properties.do.enum,parentSchema:schema212.properties.do,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -12014,7 +12052,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema211.type,parentSchema:schema211,data};
+const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema212.type,parentSchema:schema212,data};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -12034,7 +12072,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "rules") || (key0 === "default")) || (key0 === "askTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema210,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema211,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12048,7 +12086,7 @@ if(data.rules !== undefined){
 let data0 = data.rules;
 if(Array.isArray(data0)){
 if(data0.length > 256){
-const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema210.properties.rules,data:data0};
+const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema211.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12066,7 +12104,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema210.properties.rules.type,parentSchema:schema210.properties.rules,data:data0};
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema211.properties.rules.type,parentSchema:schema211.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12079,7 +12117,7 @@ errors++;
 if(data.default !== undefined){
 let data2 = data.default;
 if(!(((data2 === "allow") || (data2 === "deny")) || (data2 === "ask"))){
-const err3 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/enum",keyword:"enum",params:{allowedValues: schema210.properties.default.enum},schema:schema210.properties.default.enum,parentSchema:schema210.properties.default,data:data2};
+const err3 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/enum",keyword:"enum",params:{allowedValues: schema211.properties.default.enum},schema:schema211.properties.default.enum,parentSchema:schema211.properties.default,data:data2};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12128,7 +12166,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema210.type,parentSchema:schema210,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema211.type,parentSchema:schema211,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12141,7 +12179,7 @@ validate131.errors = vErrors;
 return errors === 0;
 }
 
-const schema214 = {"type":"object","additionalProperties":false,"properties":{"inline":{"$ref":"#/$defs/size"},"keep":{"$ref":"#/$defs/size"},"maxLine":{"$ref":"#/$defs/size"},"events":{"type":"integer","minimum":0,"maximum":100000},"thoughts":{"type":"boolean"}}};
+const schema215 = {"type":"object","additionalProperties":false,"properties":{"inline":{"$ref":"#/$defs/size"},"keep":{"$ref":"#/$defs/size"},"maxLine":{"$ref":"#/$defs/size"},"events":{"type":"integer","minimum":0,"maximum":100000},"thoughts":{"type":"boolean"}}};
 
 function validate135(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -12149,7 +12187,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "inline") || (key0 === "keep")) || (key0 === "maxLine")) || (key0 === "events")) || (key0 === "thoughts"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema214,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema215,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12162,7 +12200,7 @@ errors++;
 if(data.inline !== undefined){
 let data0 = data.inline;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data0};
+const err1 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12173,7 +12211,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data0};
+const err2 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12184,8 +12222,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern9.test(data0)){
-const err3 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data0};
+if(!pattern10.test(data0)){
+const err3 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12199,7 +12237,7 @@ errors++;
 if(data.keep !== undefined){
 let data1 = data.keep;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data1};
+const err4 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12210,7 +12248,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data1};
+const err5 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12221,8 +12259,8 @@ errors++;
 }
 }
 if(typeof data1 === "string"){
-if(!pattern9.test(data1)){
-const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data1};
+if(!pattern10.test(data1)){
+const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12236,7 +12274,7 @@ errors++;
 if(data.maxLine !== undefined){
 let data2 = data.maxLine;
 if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data2};
+const err7 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12247,7 +12285,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data2};
+const err8 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12258,8 +12296,8 @@ errors++;
 }
 }
 if(typeof data2 === "string"){
-if(!pattern9.test(data2)){
-const err9 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data2};
+if(!pattern10.test(data2)){
+const err9 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12273,7 +12311,7 @@ errors++;
 if(data.events !== undefined){
 let data3 = data.events;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/type",keyword:"type",params:{type: "integer"},schema:schema214.properties.events.type,parentSchema:schema214.properties.events,data:data3};
+const err10 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/type",keyword:"type",params:{type: "integer"},schema:schema215.properties.events.type,parentSchema:schema215.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12284,7 +12322,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 100000 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema214.properties.events,data:data3};
+const err11 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema215.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -12294,7 +12332,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 0 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema214.properties.events,data:data3};
+const err12 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema215.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -12308,7 +12346,7 @@ errors++;
 if(data.thoughts !== undefined){
 let data4 = data.thoughts;
 if(typeof data4 !== "boolean"){
-const err13 = {instancePath:instancePath+"/thoughts",schemaPath:"#/properties/thoughts/type",keyword:"type",params:{type: "boolean"},schema:schema214.properties.thoughts.type,parentSchema:schema214.properties.thoughts,data:data4};
+const err13 = {instancePath:instancePath+"/thoughts",schemaPath:"#/properties/thoughts/type",keyword:"type",params:{type: "boolean"},schema:schema215.properties.thoughts.type,parentSchema:schema215.properties.thoughts,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12320,7 +12358,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema214.type,parentSchema:schema214,data};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema215.type,parentSchema:schema215,data};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12333,15 +12371,15 @@ validate135.errors = vErrors;
 return errors === 0;
 }
 
-const schema218 = {"type":"object","additionalProperties":false,"properties":{"readFiles":{"type":"boolean"},"writeFiles":{"type":"boolean"},"terminal":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentTerminalConfig"},"else":{"const":false,"x-says":"a map or false"}},"maxFile":{"$ref":"#/$defs/size"}}};
-const schema219 = {"type":"object","additionalProperties":false,"required":["commands"],"properties":{"commands":{"description":"Globs that the real path of the program must match, links followed.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"max":{"type":"integer","minimum":1,"maximum":64},"timeout":{"$ref":"#/$defs/duration"},"output":{"$ref":"#/$defs/size"}}};
+const schema219 = {"type":"object","additionalProperties":false,"properties":{"readFiles":{"type":"boolean"},"writeFiles":{"type":"boolean"},"terminal":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentTerminalConfig"},"else":{"const":false,"x-says":"a map or false"}},"maxFile":{"$ref":"#/$defs/size"}}};
+const schema220 = {"type":"object","additionalProperties":false,"required":["commands"],"properties":{"commands":{"description":"Globs that the real path of the program must match, links followed.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"max":{"type":"integer","minimum":1,"maximum":64},"timeout":{"$ref":"#/$defs/duration"},"output":{"$ref":"#/$defs/size"}}};
 
 function validate138(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.commands === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "commands"},schema:schema219.required,parentSchema:schema219,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "commands"},schema:schema220.required,parentSchema:schema220,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12352,7 +12390,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "commands") || (key0 === "max")) || (key0 === "timeout")) || (key0 === "output"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema219,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema220,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12366,7 +12404,7 @@ if(data.commands !== undefined){
 let data0 = data.commands;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema219.properties.commands,data:data0};
+const err2 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema220.properties.commands,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12380,7 +12418,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length > 4096){
-const err3 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema219.properties.commands.items,data:data1};
+const err3 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema220.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12390,7 +12428,7 @@ vErrors.push(err3);
 errors++;
 }
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema219.properties.commands.items,data:data1};
+const err4 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema220.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12401,7 +12439,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema219.properties.commands.items.type,parentSchema:schema219.properties.commands.items,data:data1};
+const err5 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema220.properties.commands.items.type,parentSchema:schema220.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12413,7 +12451,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema219.properties.commands.type,parentSchema:schema219.properties.commands,data:data0};
+const err6 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema220.properties.commands.type,parentSchema:schema220.properties.commands,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12426,7 +12464,7 @@ errors++;
 if(data.max !== undefined){
 let data2 = data.max;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema219.properties.max.type,parentSchema:schema219.properties.max,data:data2};
+const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.max.type,parentSchema:schema220.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12437,7 +12475,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 64 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema219.properties.max,data:data2};
+const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema220.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12447,7 +12485,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema219.properties.max,data:data2};
+const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema220.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12498,7 +12536,7 @@ errors++;
 if(data.output !== undefined){
 let data4 = data.output;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data4};
+const err13 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12509,7 +12547,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data4};
+const err14 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12520,8 +12558,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern9.test(data4)){
-const err15 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data4};
+if(!pattern10.test(data4)){
+const err15 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -12534,7 +12572,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema219.type,parentSchema:schema219,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema220.type,parentSchema:schema220,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12554,7 +12592,7 @@ let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "readFiles") || (key0 === "writeFiles")) || (key0 === "terminal")) || (key0 === "maxFile"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema218,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema219,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12567,7 +12605,7 @@ errors++;
 if(data.readFiles !== undefined){
 let data0 = data.readFiles;
 if(typeof data0 !== "boolean"){
-const err1 = {instancePath:instancePath+"/readFiles",schemaPath:"#/properties/readFiles/type",keyword:"type",params:{type: "boolean"},schema:schema218.properties.readFiles.type,parentSchema:schema218.properties.readFiles,data:data0};
+const err1 = {instancePath:instancePath+"/readFiles",schemaPath:"#/properties/readFiles/type",keyword:"type",params:{type: "boolean"},schema:schema219.properties.readFiles.type,parentSchema:schema219.properties.readFiles,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12580,7 +12618,7 @@ errors++;
 if(data.writeFiles !== undefined){
 let data1 = data.writeFiles;
 if(typeof data1 !== "boolean"){
-const err2 = {instancePath:instancePath+"/writeFiles",schemaPath:"#/properties/writeFiles/type",keyword:"type",params:{type: "boolean"},schema:schema218.properties.writeFiles.type,parentSchema:schema218.properties.writeFiles,data:data1};
+const err2 = {instancePath:instancePath+"/writeFiles",schemaPath:"#/properties/writeFiles/type",keyword:"type",params:{type: "boolean"},schema:schema219.properties.writeFiles.type,parentSchema:schema219.properties.writeFiles,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12593,7 +12631,7 @@ errors++;
 if(data.terminal !== undefined){
 let data2 = data.terminal;
 if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (typeof data2 !== "boolean")){
-const err3 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/type",keyword:"type",params:{type: schema218.properties.terminal.type},schema:schema218.properties.terminal.type,parentSchema:schema218.properties.terminal,data:data2};
+const err3 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/type",keyword:"type",params:{type: schema219.properties.terminal.type},schema:schema219.properties.terminal.type,parentSchema:schema219.properties.terminal,data:data2};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12639,7 +12677,7 @@ ifClause0 = "then";
 else {
 const _errs12 = errors;
 if(false !== data2){
-const err5 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema218.properties.terminal.else,data:data2};
+const err5 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema219.properties.terminal.else,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12653,7 +12691,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err6 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema218.properties.terminal.if,parentSchema:schema218.properties.terminal,data:data2};
+const err6 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema219.properties.terminal.if,parentSchema:schema219.properties.terminal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12666,7 +12704,7 @@ errors++;
 if(data.maxFile !== undefined){
 let data3 = data.maxFile;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err7 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema30.type},schema:schema30.type,parentSchema:schema30,data:data3};
+const err7 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12677,7 +12715,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema30,data:data3};
+const err8 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12688,8 +12726,8 @@ errors++;
 }
 }
 if(typeof data3 === "string"){
-if(!pattern9.test(data3)){
-const err9 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema30,data:data3};
+if(!pattern10.test(data3)){
+const err9 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12702,7 +12740,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema218.type,parentSchema:schema218,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema219.type,parentSchema:schema219,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12733,7 +12771,7 @@ if(data.priority === undefined){
 data.priority = 0;
 }
 if(data.command === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema194.required,parentSchema:schema194,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema195.required,parentSchema:schema195,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12743,8 +12781,8 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema194.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema194,data};
+if(!(func2.call(schema195.properties, key0))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema195,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12758,7 +12796,7 @@ if(data.command !== undefined){
 let data0 = data.command;
 if(typeof data0 === "string"){
 if(data0.length > 4096){
-const err2 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema194.properties.command,data:data0};
+const err2 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema195.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12768,7 +12806,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.command,data:data0};
+const err3 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12779,7 +12817,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema194.properties.command.type,parentSchema:schema194.properties.command,data:data0};
+const err4 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema195.properties.command.type,parentSchema:schema195.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12796,7 +12834,7 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(data2.length > 4096){
-const err5 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema194.properties.args.items,data:data2};
+const err5 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema195.properties.args.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12807,7 +12845,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema194.properties.args.items.type,parentSchema:schema194.properties.args.items,data:data2};
+const err6 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema195.properties.args.items.type,parentSchema:schema195.properties.args.items,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12819,7 +12857,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema194.properties.args.type,parentSchema:schema194.properties.args,data:data1};
+const err7 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema195.properties.args.type,parentSchema:schema195.properties.args,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12830,7 +12868,7 @@ errors++;
 }
 let data3 = data.enabled;
 if(typeof data3 !== "boolean"){
-const err8 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema194.properties.enabled.type,parentSchema:schema194.properties.enabled,data:data3};
+const err8 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema195.properties.enabled.type,parentSchema:schema195.properties.enabled,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12843,7 +12881,7 @@ if(data.title !== undefined){
 let data4 = data.title;
 if(typeof data4 === "string"){
 if(data4.length > 128){
-const err9 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema194.properties.title,data:data4};
+const err9 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema195.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12853,7 +12891,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4.length < 1){
-const err10 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.title,data:data4};
+const err10 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12864,7 +12902,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},schema:schema194.properties.title.type,parentSchema:schema194.properties.title,data:data4};
+const err11 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},schema:schema195.properties.title.type,parentSchema:schema195.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -12878,7 +12916,7 @@ if(data.description !== undefined){
 let data5 = data.description;
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema194.properties.description,data:data5};
+const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema195.properties.description,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -12889,7 +12927,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},schema:schema194.properties.description.type,parentSchema:schema194.properties.description,data:data5};
+const err13 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},schema:schema195.properties.description.type,parentSchema:schema195.properties.description,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12905,8 +12943,8 @@ const len1 = data6.length;
 for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
-if(!pattern93.test(data7)){
-const err14 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9][a-z0-9._-]{0,63}$"},schema:"^[a-z0-9][a-z0-9._-]{0,63}$",parentSchema:schema194.properties.capabilities.items,data:data7};
+if(!pattern94.test(data7)){
+const err14 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9][a-z0-9._-]{0,63}$"},schema:"^[a-z0-9][a-z0-9._-]{0,63}$",parentSchema:schema195.properties.capabilities.items,data:data7};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12917,7 +12955,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/type",keyword:"type",params:{type: "string"},schema:schema194.properties.capabilities.items.type,parentSchema:schema194.properties.capabilities.items,data:data7};
+const err15 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/type",keyword:"type",params:{type: "string"},schema:schema195.properties.capabilities.items.type,parentSchema:schema195.properties.capabilities.items,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -12929,7 +12967,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/capabilities",schemaPath:"#/properties/capabilities/type",keyword:"type",params:{type: "array"},schema:schema194.properties.capabilities.type,parentSchema:schema194.properties.capabilities,data:data6};
+const err16 = {instancePath:instancePath+"/capabilities",schemaPath:"#/properties/capabilities/type",keyword:"type",params:{type: "array"},schema:schema195.properties.capabilities.type,parentSchema:schema195.properties.capabilities,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12940,7 +12978,7 @@ errors++;
 }
 let data8 = data.priority;
 if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-const err17 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema194.properties.priority.type,parentSchema:schema194.properties.priority,data:data8};
+const err17 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema195.properties.priority.type,parentSchema:schema195.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -12951,7 +12989,7 @@ errors++;
 }
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 > 1000 || isNaN(data8)){
-const err18 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema194.properties.priority,data:data8};
+const err18 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema195.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -12961,7 +12999,7 @@ vErrors.push(err18);
 errors++;
 }
 if(data8 < -1000 || isNaN(data8)){
-const err19 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema194.properties.priority,data:data8};
+const err19 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema195.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -12983,7 +13021,7 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 for(const key1 in data10){
 let data11 = data10[key1];
 if(typeof data11 !== "string"){
-const err20 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema194.properties.env.additionalProperties.type,parentSchema:schema194.properties.env.additionalProperties,data:data11};
+const err20 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema195.properties.env.additionalProperties.type,parentSchema:schema195.properties.env.additionalProperties,data:data11};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -12995,7 +13033,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema194.properties.env.type,parentSchema:schema194.properties.env,data:data10};
+const err21 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema195.properties.env.type,parentSchema:schema195.properties.env,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -13013,7 +13051,7 @@ for(let i2=0; i2<len2; i2++){
 let data13 = data12[i2];
 if(typeof data13 === "string"){
 if(data13.length < 1){
-const err22 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.inheritEnv.items,data:data13};
+const err22 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.inheritEnv.items,data:data13};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -13024,7 +13062,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema194.properties.inheritEnv.items.type,parentSchema:schema194.properties.inheritEnv.items,data:data13};
+const err23 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema195.properties.inheritEnv.items.type,parentSchema:schema195.properties.inheritEnv.items,data:data13};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -13036,7 +13074,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema194.properties.inheritEnv.type,parentSchema:schema194.properties.inheritEnv,data:data12};
+const err24 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema195.properties.inheritEnv.type,parentSchema:schema195.properties.inheritEnv,data:data12};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -13050,7 +13088,7 @@ if(data.mode !== undefined){
 let data14 = data.mode;
 if(typeof data14 === "string"){
 if(data14.length > 128){
-const err25 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema194.properties.mode,data:data14};
+const err25 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema195.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -13060,7 +13098,7 @@ vErrors.push(err25);
 errors++;
 }
 if(data14.length < 1){
-const err26 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.mode,data:data14};
+const err26 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -13071,7 +13109,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema194.properties.mode.type,parentSchema:schema194.properties.mode,data:data14};
+const err27 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema195.properties.mode.type,parentSchema:schema195.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -13085,7 +13123,7 @@ if(data.model !== undefined){
 let data15 = data.model;
 if(typeof data15 === "string"){
 if(data15.length > 128){
-const err28 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema194.properties.model,data:data15};
+const err28 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema195.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -13095,7 +13133,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data15.length < 1){
-const err29 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema194.properties.model,data:data15};
+const err29 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -13106,7 +13144,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema194.properties.model.type,parentSchema:schema194.properties.model,data:data15};
+const err30 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema195.properties.model.type,parentSchema:schema195.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -13122,7 +13160,7 @@ if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
 for(const key2 in data16){
 let data17 = data16[key2];
 if((typeof data17 !== "string") && (typeof data17 !== "boolean")){
-const err31 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema194.properties.options.additionalProperties.type},schema:schema194.properties.options.additionalProperties.type,parentSchema:schema194.properties.options.additionalProperties,data:data17};
+const err31 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema195.properties.options.additionalProperties.type},schema:schema195.properties.options.additionalProperties.type,parentSchema:schema195.properties.options.additionalProperties,data:data17};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -13134,7 +13172,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema194.properties.options.type,parentSchema:schema194.properties.options,data:data16};
+const err32 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema195.properties.options.type,parentSchema:schema195.properties.options,data:data16};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -13183,7 +13221,7 @@ errors = vErrors.length;
 if(data.callback !== undefined){
 let data24 = data.callback;
 if((!(data24 && typeof data24 == "object" && !Array.isArray(data24))) && (typeof data24 !== "boolean")){
-const err33 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema194.properties.callback.type},schema:schema194.properties.callback.type,parentSchema:schema194.properties.callback,data:data24};
+const err33 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema195.properties.callback.type},schema:schema195.properties.callback.type,parentSchema:schema195.properties.callback,data:data24};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -13230,7 +13268,7 @@ data24.maxTasks = 8;
 }
 for(const key3 in data24){
 if(!(((key3 === "tools") || (key3 === "maxDepth")) || (key3 === "maxTasks"))){
-const err35 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema223,data:data24};
+const err35 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema224,data:data24};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -13247,7 +13285,7 @@ for(let i3=0; i3<len3; i3++){
 let data26 = data25[i3];
 if(typeof data26 === "string"){
 if(data26.length < 1){
-const err36 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema223.properties.tools.items,data:data26};
+const err36 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema224.properties.tools.items,data:data26};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -13258,7 +13296,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema223.properties.tools.items.type,parentSchema:schema223.properties.tools.items,data:data26};
+const err37 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema224.properties.tools.items.type,parentSchema:schema224.properties.tools.items,data:data26};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -13270,7 +13308,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema223.properties.tools.type,parentSchema:schema223.properties.tools,data:data25};
+const err38 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema224.properties.tools.type,parentSchema:schema224.properties.tools,data:data25};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -13281,7 +13319,7 @@ errors++;
 }
 let data27 = data24.maxDepth;
 if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err39 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema223.properties.maxDepth.type,parentSchema:schema223.properties.maxDepth,data:data27};
+const err39 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema224.properties.maxDepth.type,parentSchema:schema224.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -13292,7 +13330,7 @@ errors++;
 }
 if((typeof data27 == "number") && (isFinite(data27))){
 if(data27 > 8 || isNaN(data27)){
-const err40 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema223.properties.maxDepth,data:data27};
+const err40 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema224.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -13302,7 +13340,7 @@ vErrors.push(err40);
 errors++;
 }
 if(data27 < 0 || isNaN(data27)){
-const err41 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema223.properties.maxDepth,data:data27};
+const err41 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema224.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -13314,7 +13352,7 @@ errors++;
 }
 let data28 = data24.maxTasks;
 if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
-const err42 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema223.properties.maxTasks.type,parentSchema:schema223.properties.maxTasks,data:data28};
+const err42 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema224.properties.maxTasks.type,parentSchema:schema224.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -13325,7 +13363,7 @@ errors++;
 }
 if((typeof data28 == "number") && (isFinite(data28))){
 if(data28 > 1000 || isNaN(data28)){
-const err43 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema223.properties.maxTasks,data:data28};
+const err43 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema224.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -13335,7 +13373,7 @@ vErrors.push(err43);
 errors++;
 }
 if(data28 < 0 || isNaN(data28)){
-const err44 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema223.properties.maxTasks,data:data28};
+const err44 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema224.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -13347,7 +13385,7 @@ errors++;
 }
 }
 else {
-const err45 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema223.type,parentSchema:schema223,data:data24};
+const err45 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema224.type,parentSchema:schema224,data:data24};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -13363,7 +13401,7 @@ ifClause0 = "then";
 else {
 const _errs62 = errors;
 if(false !== data24){
-const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema194.properties.callback.else,data:data24};
+const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema195.properties.callback.else,data:data24};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -13377,7 +13415,7 @@ valid9 = _valid0;
 ifClause0 = "else";
 }
 if(!valid9){
-const err47 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema194.properties.callback.if,parentSchema:schema194.properties.callback,data:data24};
+const err47 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema195.properties.callback.if,parentSchema:schema195.properties.callback,data:data24};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -13390,7 +13428,7 @@ errors++;
 if(data.isolation !== undefined){
 let data29 = data.isolation;
 if(!((data29 === "none") || (data29 === "worktree"))){
-const err48 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema194.properties.isolation.enum},schema:schema194.properties.isolation.enum,parentSchema:schema194.properties.isolation,data:data29};
+const err48 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema195.properties.isolation.enum},schema:schema195.properties.isolation.enum,parentSchema:schema195.properties.isolation,data:data29};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -13403,7 +13441,7 @@ errors++;
 if(data.sandbox !== undefined){
 let data30 = data.sandbox;
 if((!(data30 && typeof data30 == "object" && !Array.isArray(data30))) && (typeof data30 !== "string")){
-const err49 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema194.properties.sandbox.type},schema:schema194.properties.sandbox.type,parentSchema:schema194.properties.sandbox,data:data30};
+const err49 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema195.properties.sandbox.type},schema:schema195.properties.sandbox.type,parentSchema:schema195.properties.sandbox,data:data30};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -13449,7 +13487,7 @@ if(data30.hide === undefined){
 data30.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data30.type === undefined){
-const err51 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema44.required,parentSchema:schema44,data:data30};
+const err51 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema45.required,parentSchema:schema45,data:data30};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -13460,7 +13498,7 @@ errors++;
 }
 for(const key4 in data30){
 if(!((((key4 === "type") || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
-const err52 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema44,data:data30};
+const err52 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema45,data:data30};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -13473,7 +13511,7 @@ errors++;
 if(data30.type !== undefined){
 let data31 = data30.type;
 if(typeof data31 !== "string"){
-const err53 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema44.properties.type.type,parentSchema:schema44.properties.type,data:data31};
+const err53 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema45.properties.type.type,parentSchema:schema45.properties.type,data:data31};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -13483,7 +13521,7 @@ vErrors.push(err53);
 errors++;
 }
 if("bwrap" !== data31){
-const err54 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema44.properties.type,data:data31};
+const err54 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema45.properties.type,data:data31};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -13500,7 +13538,7 @@ for(let i4=0; i4<len4; i4++){
 let data33 = data32[i4];
 if(typeof data33 === "string"){
 if(data33.length < 1){
-const err55 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.write.items,data:data33};
+const err55 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data33};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -13511,7 +13549,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.write.items.type,parentSchema:schema44.properties.write.items,data:data33};
+const err56 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data33};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -13523,7 +13561,7 @@ errors++;
 }
 }
 else {
-const err57 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema44.properties.write.type,parentSchema:schema44.properties.write,data:data32};
+const err57 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data32};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -13534,7 +13572,7 @@ errors++;
 }
 let data34 = data30.network;
 if(typeof data34 !== "boolean"){
-const err58 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema44.properties.network.type,parentSchema:schema44.properties.network,data:data34};
+const err58 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data34};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -13550,7 +13588,7 @@ for(let i5=0; i5<len5; i5++){
 let data36 = data35[i5];
 if(typeof data36 === "string"){
 if(data36.length < 1){
-const err59 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.hide.items,data:data36};
+const err59 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data36};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -13561,7 +13599,7 @@ errors++;
 }
 }
 else {
-const err60 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.hide.items.type,parentSchema:schema44.properties.hide.items,data:data36};
+const err60 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data36};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -13573,7 +13611,7 @@ errors++;
 }
 }
 else {
-const err61 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema44.properties.hide.type,parentSchema:schema44.properties.hide,data:data35};
+const err61 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data35};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -13584,7 +13622,7 @@ errors++;
 }
 }
 else {
-const err62 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema44.type,parentSchema:schema44,data:data30};
+const err62 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data30};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -13600,7 +13638,7 @@ ifClause1 = "then";
 else {
 const _errs85 = errors;
 if("bwrap" !== data30){
-const err63 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema194.properties.sandbox.else,data:data30};
+const err63 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema195.properties.sandbox.else,data:data30};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -13614,7 +13652,7 @@ valid14 = _valid1;
 ifClause1 = "else";
 }
 if(!valid14){
-const err64 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema194.properties.sandbox.if,parentSchema:schema194.properties.sandbox,data:data30};
+const err64 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema195.properties.sandbox.if,parentSchema:schema195.properties.sandbox,data:data30};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -13632,7 +13670,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err65 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema194.type,parentSchema:schema194,data};
+const err65 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema195.type,parentSchema:schema195,data};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -13645,15 +13683,15 @@ validate122.errors = vErrors;
 return errors === 0;
 }
 
-const schema225 = {"type":"object","additionalProperties":false,"properties":{"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
+const schema226 = {"type":"object","additionalProperties":false,"properties":{"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
 
 function validate143(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema225.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema225,data};
+if(!(func2.call(schema226.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema226,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -13669,7 +13707,7 @@ if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 for(const key1 in data0){
 let data1 = data0[key1];
 if(typeof data1 !== "string"){
-const err1 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema225.properties.env.additionalProperties.type,parentSchema:schema225.properties.env.additionalProperties,data:data1};
+const err1 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema226.properties.env.additionalProperties.type,parentSchema:schema226.properties.env.additionalProperties,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -13681,7 +13719,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema225.properties.env.type,parentSchema:schema225.properties.env,data:data0};
+const err2 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema226.properties.env.type,parentSchema:schema226.properties.env,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -13699,7 +13737,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err3 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.inheritEnv.items,data:data3};
+const err3 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema226.properties.inheritEnv.items,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -13710,7 +13748,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema225.properties.inheritEnv.items.type,parentSchema:schema225.properties.inheritEnv.items,data:data3};
+const err4 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema226.properties.inheritEnv.items.type,parentSchema:schema226.properties.inheritEnv.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -13722,7 +13760,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema225.properties.inheritEnv.type,parentSchema:schema225.properties.inheritEnv,data:data2};
+const err5 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema226.properties.inheritEnv.type,parentSchema:schema226.properties.inheritEnv,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -13736,7 +13774,7 @@ if(data.mode !== undefined){
 let data4 = data.mode;
 if(typeof data4 === "string"){
 if(data4.length > 128){
-const err6 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema225.properties.mode,data:data4};
+const err6 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema226.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -13746,7 +13784,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data4.length < 1){
-const err7 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.mode,data:data4};
+const err7 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema226.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -13757,7 +13795,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema225.properties.mode.type,parentSchema:schema225.properties.mode,data:data4};
+const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema226.properties.mode.type,parentSchema:schema226.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -13771,7 +13809,7 @@ if(data.model !== undefined){
 let data5 = data.model;
 if(typeof data5 === "string"){
 if(data5.length > 128){
-const err9 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema225.properties.model,data:data5};
+const err9 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema226.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -13781,7 +13819,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data5.length < 1){
-const err10 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema225.properties.model,data:data5};
+const err10 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema226.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -13792,7 +13830,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema225.properties.model.type,parentSchema:schema225.properties.model,data:data5};
+const err11 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema226.properties.model.type,parentSchema:schema226.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -13808,7 +13846,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if((typeof data7 !== "string") && (typeof data7 !== "boolean")){
-const err12 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema225.properties.options.additionalProperties.type},schema:schema225.properties.options.additionalProperties.type,parentSchema:schema225.properties.options.additionalProperties,data:data7};
+const err12 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema226.properties.options.additionalProperties.type},schema:schema226.properties.options.additionalProperties.type,parentSchema:schema226.properties.options.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -13820,7 +13858,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema225.properties.options.type,parentSchema:schema225.properties.options,data:data6};
+const err13 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema226.properties.options.type,parentSchema:schema226.properties.options,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -13869,7 +13907,7 @@ errors = vErrors.length;
 if(data.callback !== undefined){
 let data14 = data.callback;
 if((!(data14 && typeof data14 == "object" && !Array.isArray(data14))) && (typeof data14 !== "boolean")){
-const err14 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema225.properties.callback.type},schema:schema225.properties.callback.type,parentSchema:schema225.properties.callback,data:data14};
+const err14 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema226.properties.callback.type},schema:schema226.properties.callback.type,parentSchema:schema226.properties.callback,data:data14};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -13916,7 +13954,7 @@ data14.maxTasks = 8;
 }
 for(const key3 in data14){
 if(!(((key3 === "tools") || (key3 === "maxDepth")) || (key3 === "maxTasks"))){
-const err16 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema223,data:data14};
+const err16 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema224,data:data14};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -13933,7 +13971,7 @@ for(let i1=0; i1<len1; i1++){
 let data16 = data15[i1];
 if(typeof data16 === "string"){
 if(data16.length < 1){
-const err17 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema223.properties.tools.items,data:data16};
+const err17 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema224.properties.tools.items,data:data16};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -13944,7 +13982,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema223.properties.tools.items.type,parentSchema:schema223.properties.tools.items,data:data16};
+const err18 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema224.properties.tools.items.type,parentSchema:schema224.properties.tools.items,data:data16};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -13956,7 +13994,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema223.properties.tools.type,parentSchema:schema223.properties.tools,data:data15};
+const err19 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema224.properties.tools.type,parentSchema:schema224.properties.tools,data:data15};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -13967,7 +14005,7 @@ errors++;
 }
 let data17 = data14.maxDepth;
 if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-const err20 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema223.properties.maxDepth.type,parentSchema:schema223.properties.maxDepth,data:data17};
+const err20 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema224.properties.maxDepth.type,parentSchema:schema224.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -13978,7 +14016,7 @@ errors++;
 }
 if((typeof data17 == "number") && (isFinite(data17))){
 if(data17 > 8 || isNaN(data17)){
-const err21 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema223.properties.maxDepth,data:data17};
+const err21 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema224.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -13988,7 +14026,7 @@ vErrors.push(err21);
 errors++;
 }
 if(data17 < 0 || isNaN(data17)){
-const err22 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema223.properties.maxDepth,data:data17};
+const err22 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema224.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -14000,7 +14038,7 @@ errors++;
 }
 let data18 = data14.maxTasks;
 if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-const err23 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema223.properties.maxTasks.type,parentSchema:schema223.properties.maxTasks,data:data18};
+const err23 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema224.properties.maxTasks.type,parentSchema:schema224.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -14011,7 +14049,7 @@ errors++;
 }
 if((typeof data18 == "number") && (isFinite(data18))){
 if(data18 > 1000 || isNaN(data18)){
-const err24 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema223.properties.maxTasks,data:data18};
+const err24 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema224.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -14021,7 +14059,7 @@ vErrors.push(err24);
 errors++;
 }
 if(data18 < 0 || isNaN(data18)){
-const err25 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema223.properties.maxTasks,data:data18};
+const err25 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema224.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -14033,7 +14071,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema223.type,parentSchema:schema223,data:data14};
+const err26 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema224.type,parentSchema:schema224,data:data14};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -14049,7 +14087,7 @@ ifClause0 = "then";
 else {
 const _errs43 = errors;
 if(false !== data14){
-const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema225.properties.callback.else,data:data14};
+const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema226.properties.callback.else,data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -14063,7 +14101,7 @@ valid5 = _valid0;
 ifClause0 = "else";
 }
 if(!valid5){
-const err28 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema225.properties.callback.if,parentSchema:schema225.properties.callback,data:data14};
+const err28 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema226.properties.callback.if,parentSchema:schema226.properties.callback,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -14076,7 +14114,7 @@ errors++;
 if(data.isolation !== undefined){
 let data19 = data.isolation;
 if(!((data19 === "none") || (data19 === "worktree"))){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema225.properties.isolation.enum},schema:schema225.properties.isolation.enum,parentSchema:schema225.properties.isolation,data:data19};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema226.properties.isolation.enum},schema:schema226.properties.isolation.enum,parentSchema:schema226.properties.isolation,data:data19};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -14089,7 +14127,7 @@ errors++;
 if(data.sandbox !== undefined){
 let data20 = data.sandbox;
 if((!(data20 && typeof data20 == "object" && !Array.isArray(data20))) && (typeof data20 !== "string")){
-const err30 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema225.properties.sandbox.type},schema:schema225.properties.sandbox.type,parentSchema:schema225.properties.sandbox,data:data20};
+const err30 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema226.properties.sandbox.type},schema:schema226.properties.sandbox.type,parentSchema:schema226.properties.sandbox,data:data20};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -14135,7 +14173,7 @@ if(data20.hide === undefined){
 data20.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
 }
 if(data20.type === undefined){
-const err32 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema44.required,parentSchema:schema44,data:data20};
+const err32 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema45.required,parentSchema:schema45,data:data20};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -14146,7 +14184,7 @@ errors++;
 }
 for(const key4 in data20){
 if(!((((key4 === "type") || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
-const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema44,data:data20};
+const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema45,data:data20};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -14159,7 +14197,7 @@ errors++;
 if(data20.type !== undefined){
 let data21 = data20.type;
 if(typeof data21 !== "string"){
-const err34 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema44.properties.type.type,parentSchema:schema44.properties.type,data:data21};
+const err34 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema45.properties.type.type,parentSchema:schema45.properties.type,data:data21};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -14169,7 +14207,7 @@ vErrors.push(err34);
 errors++;
 }
 if("bwrap" !== data21){
-const err35 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema44.properties.type,data:data21};
+const err35 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema45.properties.type,data:data21};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -14186,7 +14224,7 @@ for(let i2=0; i2<len2; i2++){
 let data23 = data22[i2];
 if(typeof data23 === "string"){
 if(data23.length < 1){
-const err36 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.write.items,data:data23};
+const err36 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data23};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -14197,7 +14235,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.write.items.type,parentSchema:schema44.properties.write.items,data:data23};
+const err37 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data23};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -14209,7 +14247,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema44.properties.write.type,parentSchema:schema44.properties.write,data:data22};
+const err38 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data22};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -14220,7 +14258,7 @@ errors++;
 }
 let data24 = data20.network;
 if(typeof data24 !== "boolean"){
-const err39 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema44.properties.network.type,parentSchema:schema44.properties.network,data:data24};
+const err39 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data24};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -14236,7 +14274,7 @@ for(let i3=0; i3<len3; i3++){
 let data26 = data25[i3];
 if(typeof data26 === "string"){
 if(data26.length < 1){
-const err40 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema44.properties.hide.items,data:data26};
+const err40 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data26};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -14247,7 +14285,7 @@ errors++;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema44.properties.hide.items.type,parentSchema:schema44.properties.hide.items,data:data26};
+const err41 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data26};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -14259,7 +14297,7 @@ errors++;
 }
 }
 else {
-const err42 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema44.properties.hide.type,parentSchema:schema44.properties.hide,data:data25};
+const err42 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data25};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -14270,7 +14308,7 @@ errors++;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema44.type,parentSchema:schema44,data:data20};
+const err43 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data20};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -14286,7 +14324,7 @@ ifClause1 = "then";
 else {
 const _errs66 = errors;
 if("bwrap" !== data20){
-const err44 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema225.properties.sandbox.else,data:data20};
+const err44 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema226.properties.sandbox.else,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -14300,7 +14338,7 @@ valid10 = _valid1;
 ifClause1 = "else";
 }
 if(!valid10){
-const err45 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema225.properties.sandbox.if,parentSchema:schema225.properties.sandbox,data:data20};
+const err45 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema226.properties.sandbox.if,parentSchema:schema226.properties.sandbox,data:data20};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -14318,7 +14356,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema225.type,parentSchema:schema225,data};
+const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema226.type,parentSchema:schema226,data};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -14331,8 +14369,8 @@ validate143.errors = vErrors;
 return errors === 0;
 }
 
-const schema229 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256},"default":{"type":"array","items":{"$ref":"#/$defs/name"}}}};
-const schema230 = {"type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"type":"string","minLength":1,"maxLength":64},"taskTypes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1},"keywords":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1},"principals":{"$ref":"#/$defs/globs"},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1},"only":{"type":"boolean"}}};
+const schema230 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256},"default":{"type":"array","items":{"$ref":"#/$defs/name"}}}};
+const schema231 = {"type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"type":"string","minLength":1,"maxLength":64},"taskTypes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1},"keywords":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1},"principals":{"$ref":"#/$defs/globs"},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1},"only":{"type":"boolean"}}};
 
 function validate153(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -14342,7 +14380,7 @@ if(data.only === undefined){
 data.only = false;
 }
 if(data.prefer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "prefer"},schema:schema230.required,parentSchema:schema230,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "prefer"},schema:schema231.required,parentSchema:schema231,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14353,7 +14391,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((key0 === "id") || (key0 === "taskTypes")) || (key0 === "keywords")) || (key0 === "principals")) || (key0 === "prefer")) || (key0 === "only"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema230,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema231,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14367,7 +14405,7 @@ if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
 if(data0.length > 64){
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema230.properties.id,data:data0};
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema231.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14377,7 +14415,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema230.properties.id,data:data0};
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14388,7 +14426,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},schema:schema230.properties.id.type,parentSchema:schema230.properties.id,data:data0};
+const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},schema:schema231.properties.id.type,parentSchema:schema231.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14402,7 +14440,7 @@ if(data.taskTypes !== undefined){
 let data1 = data.taskTypes;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema230.properties.taskTypes,data:data1};
+const err5 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema231.properties.taskTypes,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14416,7 +14454,7 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(data2.length > 64){
-const err6 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema230.properties.taskTypes.items,data:data2};
+const err6 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema231.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14426,7 +14464,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema230.properties.taskTypes.items,data:data2};
+const err7 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -14437,7 +14475,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/type",keyword:"type",params:{type: "string"},schema:schema230.properties.taskTypes.items.type,parentSchema:schema230.properties.taskTypes.items,data:data2};
+const err8 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/type",keyword:"type",params:{type: "string"},schema:schema231.properties.taskTypes.items.type,parentSchema:schema231.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14449,7 +14487,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/type",keyword:"type",params:{type: "array"},schema:schema230.properties.taskTypes.type,parentSchema:schema230.properties.taskTypes,data:data1};
+const err9 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/type",keyword:"type",params:{type: "array"},schema:schema231.properties.taskTypes.type,parentSchema:schema231.properties.taskTypes,data:data1};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -14463,7 +14501,7 @@ if(data.keywords !== undefined){
 let data3 = data.keywords;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema230.properties.keywords,data:data3};
+const err10 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema231.properties.keywords,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -14477,7 +14515,7 @@ for(let i1=0; i1<len1; i1++){
 let data4 = data3[i1];
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err11 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema230.properties.keywords.items,data:data4};
+const err11 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema231.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -14487,7 +14525,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema230.properties.keywords.items,data:data4};
+const err12 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -14498,7 +14536,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/type",keyword:"type",params:{type: "string"},schema:schema230.properties.keywords.items.type,parentSchema:schema230.properties.keywords.items,data:data4};
+const err13 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/type",keyword:"type",params:{type: "string"},schema:schema231.properties.keywords.items.type,parentSchema:schema231.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -14510,7 +14548,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/type",keyword:"type",params:{type: "array"},schema:schema230.properties.keywords.type,parentSchema:schema230.properties.keywords,data:data3};
+const err14 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/type",keyword:"type",params:{type: "array"},schema:schema231.properties.keywords.type,parentSchema:schema231.properties.keywords,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -14523,7 +14561,7 @@ errors++;
 if(data.principals !== undefined){
 let data5 = data.principals;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err15 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema147.type},schema:schema147.type,parentSchema:schema147,data:data5};
+const err15 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -14534,7 +14572,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
+const err16 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -14546,7 +14584,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema147,data:data5};
+const err17 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -14560,7 +14598,7 @@ for(let i2=0; i2<len2; i2++){
 let data6 = data5[i2];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema147.items,data:data6};
+const err18 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -14571,7 +14609,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema147.items.type,parentSchema:schema147.items,data:data6};
+const err19 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -14587,7 +14625,7 @@ if(data.prefer !== undefined){
 let data7 = data.prefer;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema230.properties.prefer,data:data7};
+const err20 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema231.properties.prefer,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -14600,8 +14638,8 @@ const len3 = data7.length;
 for(let i3=0; i3<len3; i3++){
 let data8 = data7[i3];
 if(typeof data8 === "string"){
-if(!pattern3.test(data8)){
-const err21 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:data8};
+if(!pattern4.test(data8)){
+const err21 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -14612,7 +14650,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:data8};
+const err22 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -14624,7 +14662,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/type",keyword:"type",params:{type: "array"},schema:schema230.properties.prefer.type,parentSchema:schema230.properties.prefer,data:data7};
+const err23 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/type",keyword:"type",params:{type: "array"},schema:schema231.properties.prefer.type,parentSchema:schema231.properties.prefer,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -14636,7 +14674,7 @@ errors++;
 }
 let data9 = data.only;
 if(typeof data9 !== "boolean"){
-const err24 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},schema:schema230.properties.only.type,parentSchema:schema230.properties.only,data:data9};
+const err24 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},schema:schema231.properties.only.type,parentSchema:schema231.properties.only,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -14647,7 +14685,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema230.type,parentSchema:schema230,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema231.type,parentSchema:schema231,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -14673,7 +14711,7 @@ data.default = [];
 }
 for(const key0 in data){
 if(!((key0 === "rules") || (key0 === "default"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema229,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema230,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14686,7 +14724,7 @@ errors++;
 let data0 = data.rules;
 if(Array.isArray(data0)){
 if(data0.length > 256){
-const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema229.properties.rules,data:data0};
+const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema230.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14704,7 +14742,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema229.properties.rules.type,parentSchema:schema229.properties.rules,data:data0};
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema230.properties.rules.type,parentSchema:schema230.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14719,8 +14757,8 @@ const len1 = data2.length;
 for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
-if(!pattern3.test(data3)){
-const err3 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:data3};
+if(!pattern4.test(data3)){
+const err3 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14731,7 +14769,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:data3};
+const err4 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14743,7 +14781,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/type",keyword:"type",params:{type: "array"},schema:schema229.properties.default.type,parentSchema:schema229.properties.default,data:data2};
+const err5 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/type",keyword:"type",params:{type: "array"},schema:schema230.properties.default.type,parentSchema:schema230.properties.default,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14754,7 +14792,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema229.type,parentSchema:schema229,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema230.type,parentSchema:schema230,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14767,7 +14805,7 @@ validate152.errors = vErrors;
 return errors === 0;
 }
 
-const schema234 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1,"maxLength":4096},"ttl":{"$ref":"#/$defs/duration"},"max":{"type":"integer","minimum":1,"maximum":1000000},"maxPerCaller":{"type":"integer","minimum":1,"maximum":10000},"keepPrompt":{"type":"boolean"}}};
+const schema235 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1,"maxLength":4096},"ttl":{"$ref":"#/$defs/duration"},"max":{"type":"integer","minimum":1,"maximum":1000000},"maxPerCaller":{"type":"integer","minimum":1,"maximum":10000},"keepPrompt":{"type":"boolean"}}};
 
 function validate156(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -14784,7 +14822,7 @@ data.keepPrompt = true;
 }
 for(const key0 in data){
 if(!(((((key0 === "file") || (key0 === "ttl")) || (key0 === "max")) || (key0 === "maxPerCaller")) || (key0 === "keepPrompt"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema234,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema235,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14798,7 +14836,7 @@ if(data.file !== undefined){
 let data0 = data.file;
 if(typeof data0 === "string"){
 if(data0.length > 4096){
-const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema234.properties.file,data:data0};
+const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema235.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14808,7 +14846,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema234.properties.file,data:data0};
+const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema235.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14819,7 +14857,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema234.properties.file.type,parentSchema:schema234.properties.file,data:data0};
+const err3 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema235.properties.file.type,parentSchema:schema235.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14868,7 +14906,7 @@ errors++;
 }
 let data2 = data.max;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema234.properties.max.type,parentSchema:schema234.properties.max,data:data2};
+const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema235.properties.max.type,parentSchema:schema235.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -14879,7 +14917,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1000000 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema234.properties.max,data:data2};
+const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema235.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14889,7 +14927,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema234.properties.max,data:data2};
+const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema235.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -14901,7 +14939,7 @@ errors++;
 }
 let data3 = data.maxPerCaller;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/type",keyword:"type",params:{type: "integer"},schema:schema234.properties.maxPerCaller.type,parentSchema:schema234.properties.maxPerCaller,data:data3};
+const err10 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/type",keyword:"type",params:{type: "integer"},schema:schema235.properties.maxPerCaller.type,parentSchema:schema235.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -14912,7 +14950,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 10000 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema234.properties.maxPerCaller,data:data3};
+const err11 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema235.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -14922,7 +14960,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema234.properties.maxPerCaller,data:data3};
+const err12 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema235.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -14934,7 +14972,7 @@ errors++;
 }
 let data4 = data.keepPrompt;
 if(typeof data4 !== "boolean"){
-const err13 = {instancePath:instancePath+"/keepPrompt",schemaPath:"#/properties/keepPrompt/type",keyword:"type",params:{type: "boolean"},schema:schema234.properties.keepPrompt.type,parentSchema:schema234.properties.keepPrompt,data:data4};
+const err13 = {instancePath:instancePath+"/keepPrompt",schemaPath:"#/properties/keepPrompt/type",keyword:"type",params:{type: "boolean"},schema:schema235.properties.keepPrompt.type,parentSchema:schema235.properties.keepPrompt,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -14945,7 +14983,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema234.type,parentSchema:schema234,data};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema235.type,parentSchema:schema235,data};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -14976,8 +15014,8 @@ if(data.prefix === undefined){
 data.prefix = "";
 }
 for(const key0 in data){
-if(!(func2.call(schema192.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema192,data};
+if(!(func2.call(schema193.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema193,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14992,8 +15030,8 @@ if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 for(const key1 in data0){
 const _errs4 = errors;
 if(typeof key1 === "string"){
-if(!pattern3.test(key1)){
-const err1 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key1,propertyName:key1};
+if(!pattern4.test(key1)){
+const err1 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15004,7 +15042,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key1,propertyName:key1};
+const err2 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15015,7 +15053,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err3 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema192.properties.list.propertyNames,parentSchema:schema192.properties.list,data:data0};
+const err3 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema193.properties.list.propertyNames,parentSchema:schema193.properties.list,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15033,7 +15071,7 @@ errors = vErrors.length;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/type",keyword:"type",params:{type: "object"},schema:schema192.properties.list.type,parentSchema:schema192.properties.list,data:data0};
+const err4 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/type",keyword:"type",params:{type: "object"},schema:schema193.properties.list.type,parentSchema:schema193.properties.list,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -15052,7 +15090,7 @@ if(data.registry !== undefined){
 let data3 = data.registry;
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.file === undefined){
-const err5 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "file"},schema:schema228.required,parentSchema:schema228,data:data3};
+const err5 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "file"},schema:schema229.required,parentSchema:schema229,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15062,7 +15100,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data3.use === undefined){
-const err6 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "use"},schema:schema228.required,parentSchema:schema228,data:data3};
+const err6 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "use"},schema:schema229.required,parentSchema:schema229,data:data3};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15073,7 +15111,7 @@ errors++;
 }
 for(const key3 in data3){
 if(!((key3 === "file") || (key3 === "use"))){
-const err7 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema228,data:data3};
+const err7 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema229,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -15087,7 +15125,7 @@ if(data3.file !== undefined){
 let data4 = data3.file;
 if(typeof data4 === "string"){
 if(data4.length > 4096){
-const err8 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema228.properties.file,data:data4};
+const err8 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema229.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -15097,7 +15135,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data4.length < 1){
-const err9 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema228.properties.file,data:data4};
+const err9 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema229.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -15108,7 +15146,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/type",keyword:"type",params:{type: "string"},schema:schema228.properties.file.type,parentSchema:schema228.properties.file,data:data4};
+const err10 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/type",keyword:"type",params:{type: "string"},schema:schema229.properties.file.type,parentSchema:schema229.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -15122,7 +15160,7 @@ if(data3.use !== undefined){
 let data5 = data3.use;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err11 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema228.properties.use,data:data5};
+const err11 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema229.properties.use,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -15136,7 +15174,7 @@ for(let i0=0; i0<len0; i0++){
 let data6 = data5[i0];
 if(typeof data6 === "string"){
 if(data6.length > 128){
-const err12 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema228.properties.use.items,data:data6};
+const err12 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema229.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -15146,7 +15184,7 @@ vErrors.push(err12);
 errors++;
 }
 if(data6.length < 1){
-const err13 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema228.properties.use.items,data:data6};
+const err13 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema229.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -15157,7 +15195,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/type",keyword:"type",params:{type: "string"},schema:schema228.properties.use.items.type,parentSchema:schema228.properties.use.items,data:data6};
+const err14 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/type",keyword:"type",params:{type: "string"},schema:schema229.properties.use.items.type,parentSchema:schema229.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -15169,7 +15207,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/type",keyword:"type",params:{type: "array"},schema:schema228.properties.use.type,parentSchema:schema228.properties.use,data:data5};
+const err15 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/type",keyword:"type",params:{type: "array"},schema:schema229.properties.use.type,parentSchema:schema229.properties.use,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -15181,7 +15219,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/type",keyword:"type",params:{type: "object"},schema:schema228.type,parentSchema:schema228,data:data3};
+const err16 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/type",keyword:"type",params:{type: "object"},schema:schema229.type,parentSchema:schema229,data:data3};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -15199,7 +15237,7 @@ for(let i1=0; i1<len1; i1++){
 let data8 = data7[i1];
 if(typeof data8 === "string"){
 if(data8.length > 4096){
-const err17 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema192.properties.commands.items,data:data8};
+const err17 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema193.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -15209,7 +15247,7 @@ vErrors.push(err17);
 errors++;
 }
 if(data8.length < 1){
-const err18 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema192.properties.commands.items,data:data8};
+const err18 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -15220,7 +15258,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema192.properties.commands.items.type,parentSchema:schema192.properties.commands.items,data:data8};
+const err19 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema193.properties.commands.items.type,parentSchema:schema193.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -15232,7 +15270,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema192.properties.commands.type,parentSchema:schema192.properties.commands,data:data7};
+const err20 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema193.properties.commands.type,parentSchema:schema193.properties.commands,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -15245,7 +15283,7 @@ errors++;
 let data9 = data.roots;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err21 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema192.properties.roots,data:data9};
+const err21 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema193.properties.roots,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -15259,7 +15297,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length > 4096){
-const err22 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema192.properties.roots.items,data:data10};
+const err22 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema193.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -15269,7 +15307,7 @@ vErrors.push(err22);
 errors++;
 }
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema192.properties.roots.items,data:data10};
+const err23 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -15280,7 +15318,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/type",keyword:"type",params:{type: "string"},schema:schema192.properties.roots.items.type,parentSchema:schema192.properties.roots.items,data:data10};
+const err24 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/type",keyword:"type",params:{type: "string"},schema:schema193.properties.roots.items.type,parentSchema:schema193.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -15292,7 +15330,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/type",keyword:"type",params:{type: "array"},schema:schema192.properties.roots.type,parentSchema:schema192.properties.roots,data:data9};
+const err25 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/type",keyword:"type",params:{type: "array"},schema:schema193.properties.roots.type,parentSchema:schema193.properties.roots,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -15315,7 +15353,7 @@ errors = vErrors.length;
 }
 let data13 = data.processes;
 if(!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13)))){
-const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema192.properties.processes.type,parentSchema:schema192.properties.processes,data:data13};
+const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema193.properties.processes.type,parentSchema:schema193.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -15326,7 +15364,7 @@ errors++;
 }
 if((typeof data13 == "number") && (isFinite(data13))){
 if(data13 > 256 || isNaN(data13)){
-const err27 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema192.properties.processes,data:data13};
+const err27 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema193.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -15336,7 +15374,7 @@ vErrors.push(err27);
 errors++;
 }
 if(data13 < 1 || isNaN(data13)){
-const err28 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema192.properties.processes,data:data13};
+const err28 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema193.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -15348,8 +15386,8 @@ errors++;
 }
 let data14 = data.prefix;
 if(typeof data14 === "string"){
-if(!pattern114.test(data14)){
-const err29 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,32}$"},schema:"^[A-Za-z0-9_.-]{0,32}$",parentSchema:schema192.properties.prefix,data:data14};
+if(!pattern115.test(data14)){
+const err29 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,32}$"},schema:"^[A-Za-z0-9_.-]{0,32}$",parentSchema:schema193.properties.prefix,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -15360,7 +15398,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/type",keyword:"type",params:{type: "string"},schema:schema192.properties.prefix.type,parentSchema:schema192.properties.prefix,data:data14};
+const err30 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/type",keyword:"type",params:{type: "string"},schema:schema193.properties.prefix.type,parentSchema:schema193.properties.prefix,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -15371,7 +15409,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema192.type,parentSchema:schema192,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema193.type,parentSchema:schema193,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -15384,7 +15422,7 @@ validate121.errors = vErrors;
 return errors === 0;
 }
 
-const schema237 = {"type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1},"options":{"type":"object"},"enabled":{"$ref":"#/$defs/enabled"}}};
+const schema238 = {"type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1},"options":{"type":"object"},"enabled":{"$ref":"#/$defs/enabled"}}};
 
 function validate159(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -15397,7 +15435,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},schema:schema237.required,parentSchema:schema237,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},schema:schema238.required,parentSchema:schema238,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -15408,7 +15446,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema237,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema238,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15422,7 +15460,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema237.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema238.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15433,7 +15471,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},schema:schema237.properties.use.type,parentSchema:schema237.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},schema:schema238.properties.use.type,parentSchema:schema238.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15445,7 +15483,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema237.properties.options.type,parentSchema:schema237.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema238.properties.options.type,parentSchema:schema238.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -15456,7 +15494,7 @@ errors++;
 }
 let data2 = data.enabled;
 if(typeof data2 !== "boolean"){
-const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema47.type,parentSchema:schema47,data:data2};
+const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15467,7 +15505,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema237.type,parentSchema:schema237,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema238.type,parentSchema:schema238,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15480,8 +15518,8 @@ validate159.errors = vErrors;
 return errors === 0;
 }
 
-const pattern75 = new RegExp("^/[^?#\\s]*$", "u");
-const pattern79 = new RegExp("^(/[^\\s?#/]+)*$", "u");
+const pattern76 = new RegExp("^/[^?#\\s]*$", "u");
+const pattern80 = new RegExp("^(/[^\\s?#/]+)*$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -15796,7 +15834,7 @@ data13.enabled = true;
 }
 for(const key3 in data13){
 if(!((key3 === "enabled") || (key3 === "socket"))){
-const err21 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema19,data:data13};
+const err21 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema20,data:data13};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -15808,7 +15846,7 @@ errors++;
 }
 let data14 = data13.enabled;
 if(typeof data14 !== "boolean"){
-const err22 = {instancePath:instancePath+"/control/enabled",schemaPath:"#/$defs/ControlConfig/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema19.properties.enabled.type,parentSchema:schema19.properties.enabled,data:data14};
+const err22 = {instancePath:instancePath+"/control/enabled",schemaPath:"#/$defs/ControlConfig/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema20.properties.enabled.type,parentSchema:schema20.properties.enabled,data:data14};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -15821,7 +15859,7 @@ if(data13.socket !== undefined){
 let data15 = data13.socket;
 if(typeof data15 === "string"){
 if(data15.length < 1){
-const err23 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema19.properties.socket,data:data15};
+const err23 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema20.properties.socket,data:data15};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -15832,7 +15870,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/type",keyword:"type",params:{type: "string"},schema:schema19.properties.socket.type,parentSchema:schema19.properties.socket,data:data15};
+const err24 = {instancePath:instancePath+"/control/socket",schemaPath:"#/$defs/ControlConfig/properties/socket/type",keyword:"type",params:{type: "string"},schema:schema20.properties.socket.type,parentSchema:schema20.properties.socket,data:data15};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -15844,7 +15882,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/type",keyword:"type",params:{type: "object"},schema:schema19.type,parentSchema:schema19,data:data13};
+const err25 = {instancePath:instancePath+"/control",schemaPath:"#/$defs/ControlConfig/type",keyword:"type",params:{type: "object"},schema:schema20.type,parentSchema:schema20,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -15863,7 +15901,7 @@ data16.starting = 4;
 }
 for(const key4 in data16){
 if(!((key4 === "max") || (key4 === "starting"))){
-const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema20,data:data16};
+const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema21,data:data16};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -15875,7 +15913,7 @@ errors++;
 }
 let data17 = data16.max;
 if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-const err27 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema20.properties.max.type,parentSchema:schema20.properties.max,data:data17};
+const err27 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema21.properties.max.type,parentSchema:schema21.properties.max,data:data17};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -15886,7 +15924,7 @@ errors++;
 }
 if((typeof data17 == "number") && (isFinite(data17))){
 if(data17 > 10000 || isNaN(data17)){
-const err28 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema20.properties.max,data:data17};
+const err28 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema21.properties.max,data:data17};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -15896,7 +15934,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data17 < 1 || isNaN(data17)){
-const err29 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema20.properties.max,data:data17};
+const err29 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema21.properties.max,data:data17};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -15908,7 +15946,7 @@ errors++;
 }
 let data18 = data16.starting;
 if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-const err30 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/type",keyword:"type",params:{type: "integer"},schema:schema20.properties.starting.type,parentSchema:schema20.properties.starting,data:data18};
+const err30 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/type",keyword:"type",params:{type: "integer"},schema:schema21.properties.starting.type,parentSchema:schema21.properties.starting,data:data18};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -15919,7 +15957,7 @@ errors++;
 }
 if((typeof data18 == "number") && (isFinite(data18))){
 if(data18 > 1000 || isNaN(data18)){
-const err31 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema20.properties.starting,data:data18};
+const err31 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema21.properties.starting,data:data18};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -15929,7 +15967,7 @@ vErrors.push(err31);
 errors++;
 }
 if(data18 < 1 || isNaN(data18)){
-const err32 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema20.properties.starting,data:data18};
+const err32 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema21.properties.starting,data:data18};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -15941,7 +15979,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/type",keyword:"type",params:{type: "object"},schema:schema20.type,parentSchema:schema20,data:data16};
+const err33 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/type",keyword:"type",params:{type: "object"},schema:schema21.type,parentSchema:schema21,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -15990,7 +16028,7 @@ if(_valid0){
 const _errs51 = errors;
 if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
 if(data19.directory === undefined){
-const err36 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/required",keyword:"required",params:{missingProperty: "directory"},schema:schema21.required,parentSchema:schema21,data:data19};
+const err36 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/required",keyword:"required",params:{missingProperty: "directory"},schema:schema22.required,parentSchema:schema22,data:data19};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -16001,7 +16039,7 @@ errors++;
 }
 for(const key5 in data19){
 if(!(key5 === "directory")){
-const err37 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},schema:false,parentSchema:schema21,data:data19};
+const err37 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},schema:false,parentSchema:schema22,data:data19};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -16015,7 +16053,7 @@ if(data19.directory !== undefined){
 let data20 = data19.directory;
 if(typeof data20 === "string"){
 if(data20.length < 1){
-const err38 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema21.properties.directory,data:data20};
+const err38 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema22.properties.directory,data:data20};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -16026,7 +16064,7 @@ errors++;
 }
 }
 else {
-const err39 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/type",keyword:"type",params:{type: "string"},schema:schema21.properties.directory.type,parentSchema:schema21.properties.directory,data:data20};
+const err39 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/type",keyword:"type",params:{type: "string"},schema:schema22.properties.directory.type,parentSchema:schema22.properties.directory,data:data20};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -16038,7 +16076,7 @@ errors++;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/type",keyword:"type",params:{type: "object"},schema:schema21.type,parentSchema:schema21,data:data19};
+const err40 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/type",keyword:"type",params:{type: "object"},schema:schema22.type,parentSchema:schema22,data:data19};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -16083,8 +16121,8 @@ if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
 for(const key6 in data21){
 const _errs60 = errors;
 if(typeof key6 === "string"){
-if(!pattern3.test(key6)){
-const err43 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key6,propertyName:key6};
+if(!pattern4.test(key6)){
+const err43 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key6,propertyName:key6};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -16095,7 +16133,7 @@ errors++;
 }
 }
 else {
-const err44 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key6,propertyName:key6};
+const err44 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key6,propertyName:key6};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -16138,8 +16176,8 @@ if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
 for(const key8 in data23){
 const _errs67 = errors;
 if(typeof key8 === "string"){
-if(!pattern3.test(key8)){
-const err47 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key8,propertyName:key8};
+if(!pattern4.test(key8)){
+const err47 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key8,propertyName:key8};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -16150,7 +16188,7 @@ errors++;
 }
 }
 else {
-const err48 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key8,propertyName:key8};
+const err48 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key8,propertyName:key8};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -16214,7 +16252,7 @@ data27.buckets = [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60];
 }
 for(const key10 in data27){
 if(!((((key10 === "path") || (key10 === "listeners")) || (key10 === "tools")) || (key10 === "buckets"))){
-const err51 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},schema:false,parentSchema:schema149,data:data27};
+const err51 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},schema:false,parentSchema:schema150,data:data27};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -16226,8 +16264,8 @@ errors++;
 }
 let data28 = data27.path;
 if(typeof data28 === "string"){
-if(!pattern75.test(data28)){
-const err52 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^?#\\s]*$"},schema:"^/[^?#\\s]*$",parentSchema:schema149.properties.path,data:data28};
+if(!pattern76.test(data28)){
+const err52 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^?#\\s]*$"},schema:"^/[^?#\\s]*$",parentSchema:schema150.properties.path,data:data28};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -16238,7 +16276,7 @@ errors++;
 }
 }
 else {
-const err53 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema149.properties.path.type,parentSchema:schema149.properties.path,data:data28};
+const err53 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema150.properties.path.type,parentSchema:schema150.properties.path,data:data28};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -16251,7 +16289,7 @@ if(data27.listeners !== undefined){
 let data29 = data27.listeners;
 if(Array.isArray(data29)){
 if(data29.length < 1){
-const err54 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema149.properties.listeners,data:data29};
+const err54 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150.properties.listeners,data:data29};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -16264,7 +16302,7 @@ const len1 = data29.length;
 for(let i1=0; i1<len1; i1++){
 let data30 = data29[i1];
 if(typeof data30 !== "string"){
-const err55 = {instancePath:instancePath+"/metrics/listeners/" + i1,schemaPath:"#/$defs/MetricsConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema149.properties.listeners.items.type,parentSchema:schema149.properties.listeners.items,data:data30};
+const err55 = {instancePath:instancePath+"/metrics/listeners/" + i1,schemaPath:"#/$defs/MetricsConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema150.properties.listeners.items.type,parentSchema:schema150.properties.listeners.items,data:data30};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -16276,7 +16314,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema149.properties.listeners.type,parentSchema:schema149.properties.listeners,data:data29};
+const err56 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema150.properties.listeners.type,parentSchema:schema150.properties.listeners,data:data29};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -16288,7 +16326,7 @@ errors++;
 }
 let data31 = data27.tools;
 if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
-const err57 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/type",keyword:"type",params:{type: "integer"},schema:schema149.properties.tools.type,parentSchema:schema149.properties.tools,data:data31};
+const err57 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/type",keyword:"type",params:{type: "integer"},schema:schema150.properties.tools.type,parentSchema:schema150.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -16299,7 +16337,7 @@ errors++;
 }
 if((typeof data31 == "number") && (isFinite(data31))){
 if(data31 > 10000 || isNaN(data31)){
-const err58 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema149.properties.tools,data:data31};
+const err58 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema150.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -16309,7 +16347,7 @@ vErrors.push(err58);
 errors++;
 }
 if(data31 < 0 || isNaN(data31)){
-const err59 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema149.properties.tools,data:data31};
+const err59 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema150.properties.tools,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -16322,7 +16360,7 @@ errors++;
 let data32 = data27.buckets;
 if(Array.isArray(data32)){
 if(data32.length > 50){
-const err60 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/maxItems",keyword:"maxItems",params:{limit: 50},schema:50,parentSchema:schema149.properties.buckets,data:data32};
+const err60 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/maxItems",keyword:"maxItems",params:{limit: 50},schema:50,parentSchema:schema150.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -16332,7 +16370,7 @@ vErrors.push(err60);
 errors++;
 }
 if(data32.length < 1){
-const err61 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema149.properties.buckets,data:data32};
+const err61 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -16346,7 +16384,7 @@ for(let i2=0; i2<len2; i2++){
 let data33 = data32[i2];
 if((typeof data33 == "number") && (isFinite(data33))){
 if(data33 <= 0 || isNaN(data33)){
-const err62 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema149.properties.buckets.items,data:data33};
+const err62 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema150.properties.buckets.items,data:data33};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -16357,7 +16395,7 @@ errors++;
 }
 }
 else {
-const err63 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/type",keyword:"type",params:{type: "number"},schema:schema149.properties.buckets.items.type,parentSchema:schema149.properties.buckets.items,data:data33};
+const err63 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/type",keyword:"type",params:{type: "number"},schema:schema150.properties.buckets.items.type,parentSchema:schema150.properties.buckets.items,data:data33};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -16369,7 +16407,7 @@ errors++;
 }
 }
 else {
-const err64 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/type",keyword:"type",params:{type: "array"},schema:schema149.properties.buckets.type,parentSchema:schema149.properties.buckets,data:data32};
+const err64 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/type",keyword:"type",params:{type: "array"},schema:schema150.properties.buckets.type,parentSchema:schema150.properties.buckets,data:data32};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -16380,7 +16418,7 @@ errors++;
 }
 }
 else {
-const err65 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/type",keyword:"type",params:{type: "object"},schema:schema149.type,parentSchema:schema149,data:data27};
+const err65 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/type",keyword:"type",params:{type: "object"},schema:schema150.type,parentSchema:schema150,data:data27};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -16396,8 +16434,8 @@ if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
 for(const key11 in data34){
 const _errs92 = errors;
 if(typeof key11 === "string"){
-if(!pattern3.test(key11)){
-const err66 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key11,propertyName:key11};
+if(!pattern4.test(key11)){
+const err66 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -16408,7 +16446,7 @@ errors++;
 }
 }
 else {
-const err67 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key11,propertyName:key11};
+const err67 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -16455,7 +16493,7 @@ data36.path = "";
 }
 for(const key13 in data36){
 if(!((key13 === "path") || (key13 === "listeners"))){
-const err70 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},schema:false,parentSchema:schema158,data:data36};
+const err70 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},schema:false,parentSchema:schema159,data:data36};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -16467,8 +16505,8 @@ errors++;
 }
 let data37 = data36.path;
 if(typeof data37 === "string"){
-if(!pattern79.test(data37)){
-const err71 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},schema:"^(/[^\\s?#/]+)*$",parentSchema:schema158.properties.path,data:data37};
+if(!pattern80.test(data37)){
+const err71 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},schema:"^(/[^\\s?#/]+)*$",parentSchema:schema159.properties.path,data:data37};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -16479,7 +16517,7 @@ errors++;
 }
 }
 else {
-const err72 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema158.properties.path.type,parentSchema:schema158.properties.path,data:data37};
+const err72 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema159.properties.path.type,parentSchema:schema159.properties.path,data:data37};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -16492,7 +16530,7 @@ if(data36.listeners !== undefined){
 let data38 = data36.listeners;
 if(Array.isArray(data38)){
 if(data38.length < 1){
-const err73 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema158.properties.listeners,data:data38};
+const err73 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema159.properties.listeners,data:data38};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -16505,7 +16543,7 @@ const len3 = data38.length;
 for(let i3=0; i3<len3; i3++){
 let data39 = data38[i3];
 if(typeof data39 !== "string"){
-const err74 = {instancePath:instancePath+"/rest/listeners/" + i3,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema158.properties.listeners.items.type,parentSchema:schema158.properties.listeners.items,data:data39};
+const err74 = {instancePath:instancePath+"/rest/listeners/" + i3,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema159.properties.listeners.items.type,parentSchema:schema159.properties.listeners.items,data:data39};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -16517,7 +16555,7 @@ errors++;
 }
 }
 else {
-const err75 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema158.properties.listeners.type,parentSchema:schema158.properties.listeners,data:data38};
+const err75 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema159.properties.listeners.type,parentSchema:schema159.properties.listeners,data:data38};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -16529,7 +16567,7 @@ errors++;
 }
 }
 else {
-const err76 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},schema:schema158.type,parentSchema:schema158,data:data36};
+const err76 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},schema:schema159.type,parentSchema:schema159,data:data36};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -16661,8 +16699,8 @@ if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
 for(const key14 in data47){
 const _errs123 = errors;
 if(typeof key14 === "string"){
-if(!pattern3.test(key14)){
-const err82 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema22,data:key14,propertyName:key14};
+if(!pattern4.test(key14)){
+const err82 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key14,propertyName:key14};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -16673,7 +16711,7 @@ errors++;
 }
 }
 else {
-const err83 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema22.type,parentSchema:schema22,data:key14,propertyName:key14};
+const err83 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key14,propertyName:key14};
 if(vErrors === null){
 vErrors = [err83];
 }
