@@ -25,7 +25,7 @@ import { Listeners } from './listeners.ts'
 import { LogFeed } from './log-feed.ts'
 import { SlotTable } from './plugin-host/slots.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
-import { openMemories, openSeal } from './state.ts'
+import { openSeal, openState } from './state.ts'
 import { connect } from './transport/in-process.ts'
 import { BoundedRoom } from './transport/process-room.ts'
 import { OwnPrograms } from './transport/programs.ts'
@@ -98,10 +98,10 @@ async function surround(
   const { log, secrets, environment = {} } = options
   const room = BoundedRoom.of(loaded.config)
   const shared = { log, clock: systemClock, environment, room }
-  const programs = new OwnPrograms({ ...shared, hide: secrets.hide, ...loaded })
-  const memories = await openMemories(loaded, options, { log, clock: systemClock })
+  const { memories, privatePlaces } = await openState(loaded, options, { log, clock: systemClock })
+  const programs = new OwnPrograms({ ...shared, hide: secrets.hide, privatePlaces, ...loaded })
   return {
-    ...{ ...shared, secrets, memories, programs },
+    ...{ ...shared, secrets, memories, programs, privatePlaces },
     slots: new SlotTable(),
     seal: inside.seal ?? (await openSeal(memories, options, log)),
     parking: new Parking(),

@@ -1,6 +1,7 @@
+import { join } from 'node:path'
 import { gatewayError, reasonOf } from './errors.ts'
 import { builtins } from './builtins.ts'
-import type { LoadedConfig } from './config/index.ts'
+import { privatePlacesOf, type LoadedConfig } from './config/index.ts'
 import { secretsIn } from './config/secrets.ts'
 import { Graph } from './core/graph.ts'
 import type {
@@ -29,6 +30,7 @@ import { chooseBuiltins, loadConfigured, ordered, type Chosen } from './plugin-h
 import type { SlotTable } from './plugin-host/slots.ts'
 import type { Plugin } from './plugin.ts'
 import type { Memories } from './store/memories.ts'
+import type { PrivatePlaces } from './util/private-place.ts'
 import { hideInError, type Secrets } from './util/secrets.ts'
 import { ownPackage } from './util/version.ts'
 
@@ -45,6 +47,8 @@ export interface Surroundings {
   /** Bounds on processes, which a reload may change. */
   readonly room: ProcessRoom & { resize(max: number, starting: number): void }
   readonly programs: Programs
+  /** What no sandbox shows; every configuration adds what is its own. */
+  readonly privatePlaces: PrivatePlaces
   /** What outlives this process; absent where nothing does. */
   readonly memories?: Memories | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -94,6 +98,7 @@ async function build(
   before: Generation | undefined,
 ): Promise<Generation> {
   const { config, directory } = written
+  around.privatePlaces.add(privatePlacesOf(written))
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
   const plugins = ordered([
     ...chooseBuiltins(around.builtins ?? builtins, config),
@@ -210,6 +215,8 @@ function createUpstream(
     environment: around.environment,
     room: around.room,
     memory,
+    state: around.memories && join(around.memories.directory, 'servers', name),
+    privatePlaces: () => around.privatePlaces.all,
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
     ask: (ask, exchange) =>
       exchange === undefined

@@ -5,6 +5,7 @@ import type { GatewayOptions } from './gateway-api.ts'
 import { Memories } from './store/memories.ts'
 import { sealKey } from './store/seal-key.ts'
 import { Seal } from './core/seal.ts'
+import { PrivatePlaces } from './util/private-place.ts'
 
 /** What seals ids and cursors: with a key that outlives this process where anything does. */
 export async function openSeal(
@@ -17,8 +18,18 @@ export async function openSeal(
     : new Seal(await sealKey({ directory: memories.directory, fresh, log }))
 }
 
-/** What outlives this process: where the configuration says so, or else who builds the gateway. */
-export async function openMemories(
+/** What outlives this process, and what of it nobody else may see. */
+export async function openState(
+  ...given: Parameters<typeof openMemories>
+): Promise<{ readonly memories: Memories | undefined; readonly privatePlaces: PrivatePlaces }> {
+  const memories = await openMemories(...given)
+  const privatePlaces = new PrivatePlaces()
+  if (memories !== undefined) privatePlaces.add([{ directory: memories.directory }])
+  return { memories, privatePlaces }
+}
+
+/** Where the configuration says so, or else who builds the gateway. */
+async function openMemories(
   { config, directory }: LoadedConfig,
   { state, fresh }: GatewayOptions,
   { log, clock }: { readonly log: Log; readonly clock: Clock },

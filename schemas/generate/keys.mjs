@@ -7,9 +7,11 @@ export async function keyTable(schema) {
   const number = new Set()
   const boolean = new Set()
   const types = {}
+  const files = {}
   walk(schema, schema, (path, part) => {
     const accepted = [part.type].flat()
     if (part['x-secret']) secret.add(path)
+    if (part['x-private']) files[path] = part['x-private']
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
     if (part.discriminator)
@@ -22,6 +24,8 @@ export async function keyTable(schema) {
     table('SECRET_PATHS', 'Values that are never shown.', secret),
     table('NUMBER_PATHS', 'Values that may be a number.', number),
     table('BOOLEAN_PATHS', 'Values that may be true or false.', boolean),
+    `/** What a path of the gateway's own leads to. */\nexport type PrivateKind = 'file' | 'directory' | 'module'\n`,
+    `/** Paths of files and directories that only the gateway may see. */\nexport const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = ${JSON.stringify(files)}\n`,
     `/** What \`type\` may be. */\nexport const TYPES: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(types)}\n`,
   ].join('\n')
   return format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 110 })

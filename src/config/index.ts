@@ -11,6 +11,7 @@ export { CONFIG_NAMES, findConfig } from './find.ts'
 export { describeConfig, describeOrigins } from './origins.ts'
 export { formatProblem } from './problem.ts'
 export { parseConfig } from './parse.ts'
+export { privatePlacesOf } from './private.ts'
 export { redact } from './redact.ts'
 
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */

@@ -98,7 +98,9 @@ function startProcess({ spec, around, events, onDrain, ...given }: Start): Serve
   const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
   const env = environmentOf(spec, context)
-  const launch = launchOf(spec, { directory, cwd, env, outside: environment })
+  const ownHome = spec.isolation === 'shared' ? context.state : undefined
+  const places = context.privatePlaces?.()
+  const launch = launchOf(spec, { directory, cwd, env, outside: environment, ownHome, places })
   const mark = table.prepare(directory, context.name, environment)
   const log = context.log.child({ upstream: context.name, stream: 'stderr' })
   const server: ServerProcess = new ServerProcess({

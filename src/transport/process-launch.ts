@@ -1,5 +1,7 @@
+import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
+import type { PrivatePlace } from '../util/private-place.ts'
 import { belowCeilings } from './process-ceilings.ts'
 import { findProgram } from './process-program.ts'
 import { sandboxArguments } from './process-sandbox.ts'
@@ -21,6 +23,10 @@ export interface LaunchSite {
   readonly outside: Readonly<Record<string, string | undefined>>
   /** What may be written in its sandbox besides. */
   readonly writable?: readonly string[] | undefined
+  /** Its HOME in a sandbox, made when there is none; without one it is temporary. */
+  readonly ownHome?: string | undefined
+  /** What no sandbox shows. */
+  readonly places?: readonly PrivatePlace[] | undefined
 }
 
 type Spec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox'>
@@ -42,14 +48,13 @@ export function launchOf(spec: Spec, site: LaunchSite): Launch {
       'command not found – is it installed, and is its folder on the PATH that the gateway passes on?',
     )
   const argv = belowCeilings(ceilings, [program, ...args], sandbox !== undefined)
-  return split(
-    sandbox === undefined ? argv : [bubblewrap(site), ...inSandbox(sandbox, program, site), ...argv],
-  )
+  return split(sandbox === undefined ? argv : [bubblewrap(site), ...inSandbox(spec, program, site), ...argv])
 }
 
-function inSandbox(sandbox: NonNullable<Spec['sandbox']>, program: string, site: LaunchSite): string[] {
-  const { directory, cwd, outside, writable } = site
-  return sandboxArguments(sandbox, { directory, cwd, program, writable, home: outside.HOME ?? homedir() })
+function inSandbox({ args, sandbox = 'bwrap' }: Spec, program: string, site: LaunchSite): string[] {
+  const { outside, ownHome, places = [] } = site
+  if (ownHome !== undefined) mkdirSync(ownHome, { recursive: true, mode: 0o700 })
+  return sandboxArguments(sandbox, { ...site, program, args, places, home: outside.HOME ?? homedir() })
 }
 
 function bubblewrap({ outside }: LaunchSite): string {

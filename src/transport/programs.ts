@@ -1,5 +1,6 @@
 import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, ProgramSpec } from '../core/ports.ts'
 import { reasonOf } from '../errors.ts'
+import type { PrivatePlaces } from '../util/private-place.ts'
 import { childEnvironment, MARK_VARIABLE, marked } from './process-environment.ts'
 import { launchOf } from './process-launch.ts'
 import { residentOfTrees } from '../util/resident.ts'
@@ -17,6 +18,8 @@ export interface ProgramsOptions {
   readonly room: ProcessRoom
   /** Directory of the configuration. */
   readonly directory: string
+  /** What no sandbox shows. */
+  readonly privatePlaces: PrivatePlaces
   /** The gateway's own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly hide: Hide
@@ -56,7 +59,8 @@ export class OwnPrograms implements Programs {
     const hideAll: Hide = text => ofItsOwn(hide(text))
     const logs = new RecentLines()
     const { cwd, env, writable } = spec
-    const launch = launchOf(spec, { directory, cwd, env, outside: environment, writable })
+    const places = this.#options.privatePlaces.all
+    const launch = launchOf(spec, { directory, cwd, env, outside: environment, writable, places })
     const mark = table.prepare(directory, spec.name, environment)
     const told = hidingLog(log.child({ program: spec.name, stream: 'stderr' }), ofItsOwn)
     const server = new ServerProcess({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ import {
   testUpstream,
   type TestClient,
 } from '../../src/testing/index.ts'
+import { skip as skipSandbox } from '../fixtures/sandbox.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 const { PATH, SystemRoot } = process.env
@@ -113,11 +114,12 @@ const RUNS: readonly Run[] = [
   },
   {
     example: 'sandbox',
-    skip: canSandbox() ? false : 'bwrap is not installed, or may not make namespaces here',
+    skip: skipSandbox,
     calls: [
       ['notes__write_file', { path: 'notes/today.md', content: NOTE }, /Successfully wrote/],
       ['notes__write_file', { path: 'README.md', content: 'gone' }, /EROFS|read-only|EACCES/],
       ['notes__read_text_file', { path: 'README.md' }, /# Sandbox/],
+      ['notes__read_text_file', { path: 'gateway.yaml' }, /ENOENT/],
     ],
   },
   {
@@ -193,10 +195,6 @@ describe('examples', { concurrency: 4 }, () => {
     assert.match(stdout, /\[\{"name":"main","type":"http","url":"http:[^"]+"\}\]\necho\n$/)
   })
 })
-
-function canSandbox(): boolean {
-  return spawnSync('bwrap', ['--unshare-pid', '--ro-bind', '/', '/', 'true']).status === 0
-}
 
 async function called(client: TestClient, name: string, args: JsonObject): Promise<string> {
   const { result, error } = await client.request('tools/call', { name, arguments: args })

@@ -1,74 +1,154 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { randomUUID } from 'node:crypto'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { launchOf } from '../../src/transport/process-launch.ts'
 import { sandboxArguments } from '../../src/transport/process-sandbox.ts'
 import { processesWith } from '../fixtures/processes.ts'
 import { bench, fixture, script, stdioSpec, textOf, toolCall, until } from './fixtures/upstream-bench.ts'
+import { canSandbox, directoryWith, skip } from '../fixtures/sandbox.ts'
 
-const canRun = spawnSync('bwrap', ['--unshare-pid', '--ro-bind', '/', '/', 'true']).status === 0
-const live = {
-  concurrency: 4,
-  skip: canRun ? false : 'bwrap is not installed, or may not make namespaces here',
+const NOTHING = { type: 'bwrap', read: [], write: [], network: false, hide: [] } as const
+const SITE = {
+  directory: '/srv/gate',
+  cwd: '/usr/share',
+  home: '/home/ada',
+  program: '/usr/bin/env',
+  args: [],
+  env: {},
+  outside: {},
+  places: [],
 }
 
-describe('the arguments of a sandbox', { skip: process.platform === 'win32' }, () => {
-  const site = { directory: '/srv/gate', cwd: '/srv/gate/work', home: '/home/ada', program: '/usr/bin/env' }
+const live = { concurrency: 4, skip }
 
-  it('are everything read-only, no network and nothing of other processes, when nothing more is said', () => {
-    const args = sandboxArguments('bwrap', site).join(' ')
+describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, () => {
+  it('show the system, the program and the project read-only, and no network or process', t => {
+    const directory = temporary(t)
+    const args = sandboxArguments('bwrap', { ...SITE, directory, cwd: directory }).join(' ')
 
     assert.ok(
       args.startsWith(
-        '--die-with-parent --unshare-pid --unshare-ipc --unshare-uts --cap-drop ALL --unshare-net --ro-bind / / --dev /dev --proc /proc --tmpfs /tmp',
+        '--die-with-parent --unshare-pid --unshare-ipc --unshare-uts --cap-drop ALL --unshare-net --dev /dev --proc /proc --tmpfs /tmp',
       ),
       args,
     )
-    assert.ok(args.endsWith('--chdir /srv/gate/work --'), args)
-    assert.doesNotMatch(args, / --bind /)
+    assert.ok(args.includes(` --ro-bind /usr /usr `), args)
+    assert.ok(args.includes(` --ro-bind ${directory} ${directory} `), args)
+    assert.ok(args.endsWith(`--setenv HOME /tmp/home --remount-ro / --chdir ${directory} --`), args)
+    assert.doesNotMatch(args, / --bind | \/ \/ | \/etc \/etc | \/home|\/etc\/shadow/)
   })
 
-  it('open what may be written, hide what must not be seen last, and leave the network on where it is wanted', t => {
-    const directory = temporary(t)
-    mkdirSync(path.join(directory, 'data'))
-    writeFileSync(path.join(directory, 'data/key'), 'k')
+  it('open what may be written, leave out what is hidden, and leave the network on where it is wanted', t => {
+    const directory = directoryWith(t, { 'data/key': 'k', 'data/open': 'o', 'home/x/y': '', 'home/z': '' })
+    const home = path.join(directory, 'home')
     const config = {
       type: 'bwrap',
+      read: ['~/z'],
       write: ['./data', '~'],
       network: true,
       hide: ['data/key', '~/x', '/no'],
     } as const
-    const home = path.join(directory, 'home')
-    mkdirSync(path.join(home, 'x'), { recursive: true })
-
-    const args = sandboxArguments(config, { ...site, directory, home })
 
     const data = path.join(directory, 'data')
-    assert.deepEqual(args.slice(args.indexOf('--bind')), [
-      ...['--bind', data, data, '--bind', home, home],
-      ...['--ro-bind', '/dev/null', path.join(data, 'key'), '--tmpfs', path.join(home, 'x')],
-      ...['--chdir', '/srv/gate/work', '--'],
-    ])
+    const args = sandboxArguments(config, { ...SITE, directory, cwd: data, home })
+
+    const shown = args.slice(0, args.indexOf('--setenv')).join(' ')
+    // What holds something hidden is built anew from the rest, as a mask goes when the file is replaced.
+    assert.ok(shown.includes(` --tmpfs ${data} --bind ${data}/open ${data}/open `), shown)
+    assert.ok(shown.includes(` --tmpfs ${home} --dir ${home}/x --bind ${home}/z ${home}/z `), shown)
+    assert.ok(shown.endsWith(` --remount-ro ${data} --remount-ro ${home} --dir /tmp/home`), shown)
+    assert.ok(!shown.includes('key'), shown)
     assert.ok(!args.includes('--unshare-net'))
   })
 
   it('cannot be made for a place to write that does not exist', () => {
-    const config = { type: 'bwrap', write: ['./no/such'], network: false, hide: [] } as const
+    const config = { type: 'bwrap', read: [], write: ['./no/such'], network: false, hide: [] } as const
 
-    assert.throws(() => sandboxArguments(config, site), /sandbox\.write names \/srv\/gate\/no\/such, which/)
+    assert.throws(() => sandboxArguments(config, SITE), /sandbox\.write names \/srv\/gate\/no\/such, which/)
   })
 
-  it('never hold a variable of the environment', () => {
+  it('cannot be made around a directory in which all have theirs, unless it is named', () => {
+    for (const cwd of ['/', '/home', homedir(), path.dirname(homedir())])
+      assert.throws(
+        () => sandboxArguments('bwrap', { ...SITE, home: homedir(), cwd }),
+        /holds more than a project.*sandbox\.read/,
+        cwd,
+      )
+
+    const config = { type: 'bwrap', read: ['/home'], write: [], network: false, hide: [] } as const
+    assert.ok(sandboxArguments(config, { ...SITE, cwd: '/home' }).includes('/home'))
+  })
+
+  it('are refused what is private to the gateway, by whatever name', t => {
+    const directory = directoryWith(t, { 'state/seal.key': 'k', 'project/a': 'a' })
+    symlinkSync(`${directory}/state`, `${directory}/project/link`)
+    const site = {
+      ...SITE,
+      directory,
+      cwd: `${directory}/project`,
+      places: [{ directory: `${directory}/state` }],
+    }
+
+    for (const name of ['state', 'state/seal.key', 'project/link', 'project/../state'])
+      for (const key of ['read', 'write'] as const)
+        assert.throws(
+          () => sandboxArguments({ ...NOTHING, [key]: [name] }, site),
+          /it is hidden, or the gateway's own/,
+          name,
+        )
+  })
+
+  it('show an installation that the program belongs to, and not the home that this lies in', t => {
+    const directory = directoryWith(t, {
+      'home/.nvm/v24/bin/node': '#!/bin/sh\n',
+      'home/.nvm/v24/lib/a': '',
+      'home/.local/bin/tool': '#!/usr/bin/env -S node --flag\n',
+      'home/.local/lib/b': '',
+      'home/.ssh/id': '',
+      'project/a': '',
+    })
+    const home = path.join(directory, 'home')
+    for (const file of ['.nvm/v24/bin/node', '.local/bin/tool']) chmodSync(path.join(home, file), 0o755)
+    const env = { PATH: `${home}/.local/bin:${home}/.nvm/v24/bin:/usr/bin` }
+    const site = { ...SITE, home, env, cwd: `${directory}/project`, program: `${home}/.local/bin/tool` }
+
+    const shown = sandboxArguments('bwrap', site).filter(each => each.startsWith(home))
+
+    assert.deepEqual([...new Set(shown)], [`${home}/.local/bin`, `${home}/.nvm/v24`])
+  })
+
+  it('show the repository of a git worktree only where that says so, too', t => {
+    const directory = directoryWith(t, {
+      'repo/.git/config': '',
+      'victim/secret': '',
+      'tree/.git': '',
+      'forged/.git': '',
+      'forged/fake/gitdir': '',
+    })
+    mkdirSync(`${directory}/repo/.git/worktrees/tree`, { recursive: true })
+    writeFileSync(`${directory}/repo/.git/worktrees/tree/gitdir`, `${directory}/tree/.git\n`)
+    writeFileSync(`${directory}/tree/.git`, `gitdir: ${directory}/repo/.git/worktrees/tree\n`)
+    writeFileSync(`${directory}/forged/.git`, `gitdir: ${directory}/forged/fake\n`)
+    writeFileSync(`${directory}/forged/fake/gitdir`, `${directory}/forged/.git\n`)
+    writeFileSync(`${directory}/forged/fake/commondir`, `${directory}/victim\n`)
+
+    const shownIn = (name: string): string[] =>
+      sandboxArguments('bwrap', { ...SITE, cwd: `${directory}/${name}` })
+    assert.ok(shownIn('tree').includes(`${directory}/repo/.git`))
+    assert.ok(!shownIn('forged').some(each => each.includes('victim')))
+  })
+
+  it('never hold a variable of the environment', t => {
     const spec = { command: 'true', args: ['a'], sandbox: 'bwrap' } as const
     const env = { PATH: '/usr/bin:/bin', TOKEN: 'hunter2-hunter2' }
-    const around = { directory: '/', cwd: '/', env, outside: { PATH: process.env.PATH, HOME: '/root' } }
-    if (!canRun) return assert.throws(() => launchOf(spec, around), /bwrap/)
+    const directory = temporary(t)
+    const around = { directory, cwd: directory, env, outside: { PATH: process.env.PATH, HOME: '/root' } }
+    if (!canSandbox) return assert.throws(() => launchOf(spec, around), /bwrap/)
 
     const { command, args } = launchOf(spec, around)
 
@@ -160,20 +240,16 @@ describe('a server in a sandbox', live, () => {
 })
 
 function temporary(t: TestContext): string {
-  const directory = realpathSync(mkdtempSync(path.join(tmpdir(), 'sandbox-')))
-  t.after(() => rmSync(directory, { recursive: true }))
-  return directory
+  return directoryWith(t, {})
 }
 
 async function sandboxed(
   t: TestContext,
-  sandbox: { write?: string[]; hide?: string[]; network?: boolean },
+  sandbox: { read?: string[]; write?: string[]; hide?: string[]; network?: boolean },
   cwd = '.',
 ) {
-  const spec = stdioSpec([script('probing-server.mjs')], {
-    cwd,
-    sandbox: { type: 'bwrap', write: [], hide: [], network: false, ...sandbox },
-  })
+  const read = [path.dirname(script('probing-server.mjs')), ...(sandbox.read ?? [])]
+  const spec = stdioSpec([script('probing-server.mjs')], { cwd, sandbox: { ...NOTHING, ...sandbox, read } })
   const { upstream } = await bench(t, spec)
   return async (name: string, args = {}) => textOf(await upstream.dispatch(toolCall(name, args)))
 }

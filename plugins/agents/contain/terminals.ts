@@ -90,7 +90,7 @@ export class Terminals {
         ceilings,
         // What runs for an agent in a sandbox runs in one like it.
         sandbox,
-        writable: [directory],
+        writable: home === undefined ? [directory] : [directory, home],
       },
       { clock, timeoutMs: this.#settings.timeoutMs, output: this.#outputOf(request) },
       this.#disposed.signal,

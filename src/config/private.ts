@@ -1,0 +1,49 @@
+import { basename, dirname, extname, isAbsolute, resolve } from 'node:path'
+import { isPlain } from '../util/plain.ts'
+import { pointerKeys } from '../util/pointer.ts'
+import { escaped, privateFile, type PrivatePlace } from '../util/private-place.ts'
+import type { LoadedConfig } from './finish.ts'
+import { PRIVATE_PATHS, type PrivateKind } from './keys.gen.ts'
+
+/** The files and directories of a configuration that only the gateway may see: where it came from, and what it names as its own. */
+export function privatePlacesOf({
+  config,
+  file,
+  files,
+  directory,
+}: Pick<LoadedConfig, 'config' | 'file' | 'files' | 'directory'>): PrivatePlace[] {
+  const named = Object.entries(PRIVATE_PATHS).flatMap(([pattern, kind]) =>
+    valuesAt(config, pointerKeys(pattern))
+      .filter(value => isOwnFile(value, kind))
+      .map(value => placeOf(resolve(directory, value), kind)),
+  )
+  const read = files.map(each => privateFile(dirname(each), basename(each)))
+  return [...read, ...(file === undefined ? [] : besides(file)), ...named]
+}
+
+/** What another environment would read: overlays that are not in force now, and variables in a file. */
+function besides(file: string): PrivatePlace[] {
+  const extension = extname(file)
+  const overlay = `^\\.?${escaped(basename(file, extension))}\\.[\\w-]+(${escaped(extension)}|\\.ya?ml|\\.json)`
+  return [
+    { directory: dirname(file), names: new RegExp(`${overlay}([.~#-].*)?$`) },
+    { directory: dirname(file), names: /^\.env(\..*)?$/ },
+  ]
+}
+
+function placeOf(path: string, kind: PrivateKind): PrivatePlace {
+  return kind === 'directory' ? { directory: path } : privateFile(dirname(path), basename(path))
+}
+
+/** Texts at a pattern of keys, `*` standing for any one. */
+function valuesAt(at: unknown, keys: readonly string[]): string[] {
+  const [key, ...rest] = keys
+  if (key === undefined) return typeof at === 'string' ? [at] : []
+  if (!isPlain(at)) return []
+  return (key === '*' ? Object.values(at) : [at[key]]).flatMap(inner => valuesAt(inner, rest))
+}
+
+/** A package is found by its name, and is no file of ours. */
+function isOwnFile(value: string, kind: PrivateKind): boolean {
+  return kind !== 'module' || value.startsWith('.') || isAbsolute(value)
+}

@@ -1,0 +1,30 @@
+/** What is the gateway's own and nobody else's: a directory, or those entries of it whose names fit. */
+export interface PrivatePlace {
+  /** Absolute. */
+  readonly directory: string
+  readonly names?: RegExp
+}
+
+/** A file, with what editors, rotation and databases put beside it under a longer name; `{pid}` stands for any number. */
+export function privateFile(directory: string, name: string): PrivatePlace {
+  const pattern = name.split('{pid}').map(escaped).join('\\d+')
+  return { directory, names: new RegExp(`^\\.?${pattern}([.~#-].*)?$`) }
+}
+
+/** A text as a pattern that fits only itself. */
+export function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
+
+/** The private places of all configurations that one gateway has had: what was private stays so. */
+export class PrivatePlaces {
+  readonly #places = new Map<string, PrivatePlace>()
+
+  add(places: readonly PrivatePlace[]): void {
+    for (const place of places) this.#places.set(`${place.directory}\0${place.names?.source ?? ''}`, place)
+  }
+
+  get all(): readonly PrivatePlace[] {
+    return [...this.#places.values()]
+  }
+}
