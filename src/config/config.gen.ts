@@ -349,7 +349,7 @@ export interface StdioUpstreamConfig {
   readonly projects?: readonly string[]
   readonly ceilings?: CeilingsConfig
   /**
-   * Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, a read-only file system, no network unless it is given one. `bwrap` alone means all defaults.
+   * Runs it in a sandbox of bubblewrap (Linux; `bwrap` must be installed): processes of its own that end with it, of the file system only the system, its working directory and a HOME of its own, no network unless it is given one. `bwrap` alone means all defaults.
    */
   readonly sandbox?: SandboxConfig | 'bwrap'
   /**
@@ -444,7 +444,7 @@ export interface CeilingsConfig {
   readonly cpuTime?: string | number
 }
 /**
- * What a sandboxed server may see and touch.
+ * What a sandboxed server may see and touch besides what every sandbox has: the system's programs and libraries, what its command needs to run, its working directory and a HOME of its own. What belongs to the gateway – configuration, state, audit, sockets – is in none.
  */
 export interface SandboxConfig {
   /**
@@ -452,7 +452,11 @@ export interface SandboxConfig {
    */
   readonly type: 'bwrap'
   /**
-   * Files and directories that it may write, relative to the configuration file; `~/` is the home directory. They must exist. All else is read-only, but for a `/tmp` of its own.
+   * Files and directories that it may read besides, relative to the configuration file; `~/` is the home directory of the gateway's user. They must exist.
+   */
+  readonly read: readonly string[]
+  /**
+   * Files and directories that it may read and write, relative to the configuration file; `~/` is the home directory of the gateway's user. They must exist. All else is read-only, but for its HOME and a `/tmp` of its own.
    */
   readonly write: readonly string[]
   /**
@@ -460,7 +464,7 @@ export interface SandboxConfig {
    */
   readonly network: boolean
   /**
-   * Files and directories that are empty for it, relative to the configuration file; `~/` is the home directory. What does not exist needs no hiding.
+   * Files and directories within the others that it does not see, relative to the configuration file; `~/` is the home directory. The directory around one is shown entry by entry, as it is when the server starts.
    */
   readonly hide: readonly string[]
 }

@@ -211,6 +211,20 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/sandbox/network',
 ])
 
+/** What a path of the gateway's own leads to. */
+export type PrivateKind = 'file' | 'directory' | 'module'
+
+/** Paths of files and directories that only the gateway may see. */
+export const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = {
+  '/control/socket': 'file',
+  '/state/directory': 'directory',
+  '/audit/file': 'file',
+  '/auth/keysFile': 'file',
+  '/rateLimit/state': 'directory',
+  '/agents/tasks/file': 'file',
+  '/plugins/*/use': 'module',
+}
+
 /** What `type` may be. */
 export const TYPES: Readonly<Record<string, readonly string[]>> = {
   '/listeners/*': ['http', 'stdio'],

@@ -6,9 +6,9 @@ export default validate10;
 const schema11 = {"type":"object","additionalProperties":false,"properties":{"version":{"const":1,"type":"integer"},"extends":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1}},"server":{"$ref":"#/$defs/ServerConfig"},"log":{"$ref":"#/$defs/LogConfig"},"lists":{"$ref":"#/$defs/ListsConfig"},"shutdown":{"$ref":"#/$defs/ShutdownConfig"},"control":{"$ref":"#/$defs/ControlConfig"},"processes":{"$ref":"#/$defs/ProcessesConfig"},"state":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"}},"listeners":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"}},"upstreams":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"}},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"audit":{"$ref":"#/$defs/AuditConfig"},"metrics":{"$ref":"#/$defs/MetricsConfig"},"profiles":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ProfileConfig"}},"rest":{"$ref":"#/$defs/RestConfig"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"routes":{"type":"array","items":{"$ref":"#/$defs/RouteConfig"}},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"agents":{"$ref":"#/$defs/AgentsConfig"},"plugins":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"}}}};
 const schema12 = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"version":{"type":"string","minLength":1},"title":{"type":"string"},"instructions":{"type":"string"}}};
 const schema13 = {"type":"object","additionalProperties":false,"properties":{"level":{"enum":["debug","info","warn","error"],"type":"string"},"format":{"enum":["auto","pretty","json"],"type":"string"}}};
-const schema20 = {"type":"object","additionalProperties":false,"properties":{"enabled":{"type":"boolean"},"socket":{"type":"string","minLength":1}}};
+const schema20 = {"type":"object","additionalProperties":false,"properties":{"enabled":{"type":"boolean"},"socket":{"x-private":"file","type":"string","minLength":1}}};
 const schema21 = {"type":"object","additionalProperties":false,"properties":{"max":{"type":"integer","minimum":1,"maximum":10000},"starting":{"type":"integer","minimum":1,"maximum":1000}}};
-const schema22 = {"type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","type":"string","minLength":1}}};
+const schema22 = {"type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","x-private":"directory","type":"string","minLength":1}}};
 const schema23 = {"type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens"};
 const schema150 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^?#\\s]*$"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"tools":{"type":"integer","minimum":0,"maximum":10000},"buckets":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0}}}};
 const schema159 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}}}};
@@ -1379,7 +1379,7 @@ return errors === 0;
 
 const schema39 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}]};
 const schema40 = {"type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string"},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1},"args":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"cwd":{"type":"string","minLength":1},"projects":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"maxLine":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"type":"integer","minimum":1,"maximum":64},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const schema45 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string"},"write":{"type":"array","items":{"type":"string","minLength":1}},"network":{"type":"boolean"},"hide":{"type":"array","items":{"type":"string","minLength":1}}}};
+const schema45 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string"},"read":{"type":"array","items":{"type":"string","minLength":1}},"write":{"type":"array","items":{"type":"string","minLength":1}},"network":{"type":"boolean"},"hide":{"type":"array","items":{"type":"string","minLength":1}}}};
 const schema47 = {"type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens"};
 const schema48 = {"type":"boolean"};
 const schema62 = {"enum":["omit","keep","fail"],"type":"string"};
@@ -4081,6 +4081,9 @@ let ifClause0;
 if(_valid0){
 const _errs31 = errors;
 if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(data12.read === undefined){
+data12.read = [];
+}
 if(data12.write === undefined){
 data12.write = [];
 }
@@ -4088,7 +4091,7 @@ if(data12.network === undefined){
 data12.network = false;
 }
 if(data12.hide === undefined){
-data12.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
+data12.hide = [];
 }
 if(data12.type === undefined){
 const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema45.required,parentSchema:schema45,data:data12};
@@ -4101,7 +4104,7 @@ vErrors.push(err22);
 errors++;
 }
 for(const key2 in data12){
-if(!((((key2 === "type") || (key2 === "write")) || (key2 === "network")) || (key2 === "hide"))){
+if(!(((((key2 === "type") || (key2 === "read")) || (key2 === "write")) || (key2 === "network")) || (key2 === "hide"))){
 const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema45,data:data12};
 if(vErrors === null){
 vErrors = [err23];
@@ -4135,14 +4138,14 @@ vErrors.push(err25);
 errors++;
 }
 }
-let data14 = data12.write;
+let data14 = data12.read;
 if(Array.isArray(data14)){
 const len3 = data14.length;
 for(let i3=0; i3<len3; i3++){
 let data15 = data14[i3];
 if(typeof data15 === "string"){
 if(data15.length < 1){
-const err26 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data15};
+const err26 = {instancePath:instancePath+"/sandbox/read/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/read/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.read.items,data:data15};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4153,7 +4156,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data15};
+const err27 = {instancePath:instancePath+"/sandbox/read/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/read/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.read.items.type,parentSchema:schema45.properties.read.items,data:data15};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4165,7 +4168,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data14};
+const err28 = {instancePath:instancePath+"/sandbox/read",schemaPath:"#/$defs/SandboxConfig/properties/read/type",keyword:"type",params:{type: "array"},schema:schema45.properties.read.type,parentSchema:schema45.properties.read,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4174,9 +4177,14 @@ vErrors.push(err28);
 }
 errors++;
 }
-let data16 = data12.network;
-if(typeof data16 !== "boolean"){
-const err29 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data16};
+let data16 = data12.write;
+if(Array.isArray(data16)){
+const len4 = data16.length;
+for(let i4=0; i4<len4; i4++){
+let data17 = data16[i4];
+if(typeof data17 === "string"){
+if(data17.length < 1){
+const err29 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data17};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4185,14 +4193,9 @@ vErrors.push(err29);
 }
 errors++;
 }
-let data17 = data12.hide;
-if(Array.isArray(data17)){
-const len4 = data17.length;
-for(let i4=0; i4<len4; i4++){
-let data18 = data17[i4];
-if(typeof data18 === "string"){
-if(data18.length < 1){
-const err30 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data18};
+}
+else {
+const err30 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data17};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4202,8 +4205,9 @@ vErrors.push(err30);
 errors++;
 }
 }
+}
 else {
-const err31 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data18};
+const err31 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data16};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4212,10 +4216,9 @@ vErrors.push(err31);
 }
 errors++;
 }
-}
-}
-else {
-const err32 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data17};
+let data18 = data12.network;
+if(typeof data18 !== "boolean"){
+const err32 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data18};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -4224,9 +4227,14 @@ vErrors.push(err32);
 }
 errors++;
 }
-}
-else {
-const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data12};
+let data19 = data12.hide;
+if(Array.isArray(data19)){
+const len5 = data19.length;
+for(let i5=0; i5<len5; i5++){
+let data20 = data19[i5];
+if(typeof data20 === "string"){
+if(data20.length < 1){
+const err33 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data20};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -4235,14 +4243,9 @@ vErrors.push(err33);
 }
 errors++;
 }
-var _valid0 = _errs31 === errors;
-valid8 = _valid0;
-ifClause0 = "then";
 }
 else {
-const _errs47 = errors;
-if("bwrap" !== data12){
-const err34 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema40.properties.sandbox.else,data:data12};
+const err34 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data20};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -4251,12 +4254,10 @@ vErrors.push(err34);
 }
 errors++;
 }
-var _valid0 = _errs47 === errors;
-valid8 = _valid0;
-ifClause0 = "else";
 }
-if(!valid8){
-const err35 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema40.properties.sandbox.if,parentSchema:schema40.properties.sandbox,data:data12};
+}
+else {
+const err35 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data19};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -4266,9 +4267,8 @@ vErrors.push(err35);
 errors++;
 }
 }
-let data19 = data.maxLine;
-if((typeof data19 !== "string") && (!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19))))){
-const err36 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data19};
+else {
+const err36 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data12};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -4277,9 +4277,14 @@ vErrors.push(err36);
 }
 errors++;
 }
-if((typeof data19 == "number") && (isFinite(data19))){
-if(data19 < 0 || isNaN(data19)){
-const err37 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data19};
+var _valid0 = _errs31 === errors;
+valid8 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs51 = errors;
+if("bwrap" !== data12){
+const err37 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema40.properties.sandbox.else,data:data12};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -4288,10 +4293,12 @@ vErrors.push(err37);
 }
 errors++;
 }
+var _valid0 = _errs51 === errors;
+valid8 = _valid0;
+ifClause0 = "else";
 }
-if(typeof data19 === "string"){
-if(!pattern10.test(data19)){
-const err38 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data19};
+if(!valid8){
+const err38 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema40.properties.sandbox.if,parentSchema:schema40.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -4301,11 +4308,9 @@ vErrors.push(err38);
 errors++;
 }
 }
-if(data.prefix !== undefined){
-let data20 = data.prefix;
-if(typeof data20 === "string"){
-if(!pattern20.test(data20)){
-const err39 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data20};
+let data21 = data.maxLine;
+if((typeof data21 !== "string") && (!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21))))){
+const err39 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data21};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -4314,9 +4319,9 @@ vErrors.push(err39);
 }
 errors++;
 }
-}
-else {
-const err40 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data20};
+if((typeof data21 == "number") && (isFinite(data21))){
+if(data21 < 0 || isNaN(data21)){
+const err40 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data21};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -4326,9 +4331,9 @@ vErrors.push(err40);
 errors++;
 }
 }
-let data21 = data.enabled;
-if(typeof data21 !== "boolean"){
-const err41 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data21};
+if(typeof data21 === "string"){
+if(!pattern10.test(data21)){
+const err41 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data21};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -4337,9 +4342,12 @@ vErrors.push(err41);
 }
 errors++;
 }
-let data22 = data.startupTimeout;
-if((typeof data22 !== "string") && (!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22))))){
-const err42 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data22};
+}
+if(data.prefix !== undefined){
+let data22 = data.prefix;
+if(typeof data22 === "string"){
+if(!pattern20.test(data22)){
+const err42 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data22};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -4348,9 +4356,9 @@ vErrors.push(err42);
 }
 errors++;
 }
-if((typeof data22 == "number") && (isFinite(data22))){
-if(data22 < 0 || isNaN(data22)){
-const err43 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data22};
+}
+else {
+const err43 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data22};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -4360,9 +4368,9 @@ vErrors.push(err43);
 errors++;
 }
 }
-if(typeof data22 === "string"){
-if(!pattern0.test(data22)){
-const err44 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data22};
+let data23 = data.enabled;
+if(typeof data23 !== "boolean"){
+const err44 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data23};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -4371,10 +4379,9 @@ vErrors.push(err44);
 }
 errors++;
 }
-}
-let data23 = data.timeout;
-if((typeof data23 !== "string") && (!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23))))){
-const err45 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data23};
+let data24 = data.startupTimeout;
+if((typeof data24 !== "string") && (!(((typeof data24 == "number") && (!(data24 % 1) && !isNaN(data24))) && (isFinite(data24))))){
+const err45 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -4383,9 +4390,9 @@ vErrors.push(err45);
 }
 errors++;
 }
-if((typeof data23 == "number") && (isFinite(data23))){
-if(data23 < 0 || isNaN(data23)){
-const err46 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data23};
+if((typeof data24 == "number") && (isFinite(data24))){
+if(data24 < 0 || isNaN(data24)){
+const err46 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -4395,14 +4402,49 @@ vErrors.push(err46);
 errors++;
 }
 }
-if(typeof data23 === "string"){
-if(!pattern0.test(data23)){
-const err47 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data23};
+if(typeof data24 === "string"){
+if(!pattern0.test(data24)){
+const err47 = {instancePath:instancePath+"/startupTimeout",schemaPath:"#/$defs/startupTimeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data24};
 if(vErrors === null){
 vErrors = [err47];
 }
 else {
 vErrors.push(err47);
+}
+errors++;
+}
+}
+let data25 = data.timeout;
+if((typeof data25 !== "string") && (!(((typeof data25 == "number") && (!(data25 % 1) && !isNaN(data25))) && (isFinite(data25))))){
+const err48 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data25};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
+}
+errors++;
+}
+if((typeof data25 == "number") && (isFinite(data25))){
+if(data25 < 0 || isNaN(data25)){
+const err49 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data25};
+if(vErrors === null){
+vErrors = [err49];
+}
+else {
+vErrors.push(err49);
+}
+errors++;
+}
+}
+if(typeof data25 === "string"){
+if(!pattern0.test(data25)){
+const err50 = {instancePath:instancePath+"/timeout",schemaPath:"#/$defs/timeout/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data25};
+if(vErrors === null){
+vErrors = [err50];
+}
+else {
+vErrors.push(err50);
 }
 errors++;
 }
@@ -4419,40 +4461,9 @@ if(!(validate33(data.retry, {instancePath:instancePath+"/retry",parentData:data,
 vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
 errors = vErrors.length;
 }
-let data27 = data.onFailure;
-if(typeof data27 !== "string"){
-const err48 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data27};
-if(vErrors === null){
-vErrors = [err48];
-}
-else {
-vErrors.push(err48);
-}
-errors++;
-}
-if(!(((data27 === "omit") || (data27 === "keep")) || (data27 === "fail"))){
-const err49 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data27};
-if(vErrors === null){
-vErrors = [err49];
-}
-else {
-vErrors.push(err49);
-}
-errors++;
-}
-let data28 = data.era;
-if(typeof data28 !== "string"){
-const err50 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data28};
-if(vErrors === null){
-vErrors = [err50];
-}
-else {
-vErrors.push(err50);
-}
-errors++;
-}
-if(!(((data28 === "auto") || (data28 === "legacy")) || (data28 === "modern"))){
-const err51 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data28};
+let data29 = data.onFailure;
+if(typeof data29 !== "string"){
+const err51 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data29};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -4461,9 +4472,8 @@ vErrors.push(err51);
 }
 errors++;
 }
-let data29 = data.isolation;
-if(typeof data29 !== "string"){
-const err52 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data29};
+if(!(((data29 === "omit") || (data29 === "keep")) || (data29 === "fail"))){
+const err52 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data29};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -4472,8 +4482,9 @@ vErrors.push(err52);
 }
 errors++;
 }
-if(!(((data29 === "shared") || (data29 === "session")) || (data29 === "principal"))){
-const err53 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data29};
+let data30 = data.era;
+if(typeof data30 !== "string"){
+const err53 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data30};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -4482,10 +4493,8 @@ vErrors.push(err53);
 }
 errors++;
 }
-if(data.cache !== undefined){
-let data30 = data.cache;
-if((!(data30 && typeof data30 == "object" && !Array.isArray(data30))) && (typeof data30 !== "boolean")){
-const err54 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema40.properties.cache.type},schema:schema40.properties.cache.type,parentSchema:schema40.properties.cache,data:data30};
+if(!(((data30 === "auto") || (data30 === "legacy")) || (data30 === "modern"))){
+const err54 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data30};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -4494,11 +4503,9 @@ vErrors.push(err54);
 }
 errors++;
 }
-const _errs77 = errors;
-let valid23 = true;
-const _errs78 = errors;
-if(!(data30 && typeof data30 == "object" && !Array.isArray(data30))){
-const err55 = {};
+let data31 = data.isolation;
+if(typeof data31 !== "string"){
+const err55 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data31};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -4507,31 +4514,8 @@ vErrors.push(err55);
 }
 errors++;
 }
-var _valid1 = _errs78 === errors;
-errors = _errs77;
-if(vErrors !== null){
-if(_errs77){
-vErrors.length = _errs77;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause1;
-if(_valid1){
-const _errs80 = errors;
-if(!(validate37(data30, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
-errors = vErrors.length;
-}
-var _valid1 = _errs80 === errors;
-valid23 = _valid1;
-ifClause1 = "then";
-}
-else {
-const _errs81 = errors;
-if(false !== data30){
-const err56 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema40.properties.cache.else,data:data30};
+if(!(((data31 === "shared") || (data31 === "session")) || (data31 === "principal"))){
+const err56 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data31};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -4540,12 +4524,10 @@ vErrors.push(err56);
 }
 errors++;
 }
-var _valid1 = _errs81 === errors;
-valid23 = _valid1;
-ifClause1 = "else";
-}
-if(!valid23){
-const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema40.properties.cache.if,parentSchema:schema40.properties.cache,data:data30};
+if(data.cache !== undefined){
+let data32 = data.cache;
+if((!(data32 && typeof data32 == "object" && !Array.isArray(data32))) && (typeof data32 !== "boolean")){
+const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema40.properties.cache.type},schema:schema40.properties.cache.type,parentSchema:schema40.properties.cache,data:data32};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4554,10 +4536,11 @@ vErrors.push(err57);
 }
 errors++;
 }
-}
-let data31 = data.start;
-if(typeof data31 !== "string"){
-const err58 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data31};
+const _errs81 = errors;
+let valid25 = true;
+const _errs82 = errors;
+if(!(data32 && typeof data32 == "object" && !Array.isArray(data32))){
+const err58 = {};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -4566,8 +4549,31 @@ vErrors.push(err58);
 }
 errors++;
 }
-if(!(((data31 === "auto") || (data31 === "lazy")) || (data31 === "eager"))){
-const err59 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data31};
+var _valid1 = _errs82 === errors;
+errors = _errs81;
+if(vErrors !== null){
+if(_errs81){
+vErrors.length = _errs81;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause1;
+if(_valid1){
+const _errs84 = errors;
+if(!(validate37(data32, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+errors = vErrors.length;
+}
+var _valid1 = _errs84 === errors;
+valid25 = _valid1;
+ifClause1 = "then";
+}
+else {
+const _errs85 = errors;
+if(false !== data32){
+const err59 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema40.properties.cache.else,data:data32};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4576,10 +4582,12 @@ vErrors.push(err59);
 }
 errors++;
 }
-if(data.idle !== undefined){
-let data32 = data.idle;
-if((typeof data32 !== "string") && (!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32))))){
-const err60 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data32};
+var _valid1 = _errs85 === errors;
+valid25 = _valid1;
+ifClause1 = "else";
+}
+if(!valid25){
+const err60 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema40.properties.cache.if,parentSchema:schema40.properties.cache,data:data32};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -4588,9 +4596,10 @@ vErrors.push(err60);
 }
 errors++;
 }
-if((typeof data32 == "number") && (isFinite(data32))){
-if(data32 < 0 || isNaN(data32)){
-const err61 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data32};
+}
+let data33 = data.start;
+if(typeof data33 !== "string"){
+const err61 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data33};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -4599,10 +4608,8 @@ vErrors.push(err61);
 }
 errors++;
 }
-}
-if(typeof data32 === "string"){
-if(!pattern0.test(data32)){
-const err62 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data32};
+if(!(((data33 === "auto") || (data33 === "lazy")) || (data33 === "eager"))){
+const err62 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data33};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -4611,12 +4618,10 @@ vErrors.push(err62);
 }
 errors++;
 }
-}
-}
-if(data.maxLifetime !== undefined){
-let data33 = data.maxLifetime;
-if((typeof data33 !== "string") && (!(((typeof data33 == "number") && (!(data33 % 1) && !isNaN(data33))) && (isFinite(data33))))){
-const err63 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data33};
+if(data.idle !== undefined){
+let data34 = data.idle;
+if((typeof data34 !== "string") && (!(((typeof data34 == "number") && (!(data34 % 1) && !isNaN(data34))) && (isFinite(data34))))){
+const err63 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data34};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -4625,9 +4630,9 @@ vErrors.push(err63);
 }
 errors++;
 }
-if((typeof data33 == "number") && (isFinite(data33))){
-if(data33 < 0 || isNaN(data33)){
-const err64 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data33};
+if((typeof data34 == "number") && (isFinite(data34))){
+if(data34 < 0 || isNaN(data34)){
+const err64 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data34};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -4637,9 +4642,9 @@ vErrors.push(err64);
 errors++;
 }
 }
-if(typeof data33 === "string"){
-if(!pattern0.test(data33)){
-const err65 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data33};
+if(typeof data34 === "string"){
+if(!pattern0.test(data34)){
+const err65 = {instancePath:instancePath+"/idle",schemaPath:"#/$defs/idle/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data34};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -4650,21 +4655,10 @@ errors++;
 }
 }
 }
-if(data.pool !== undefined){
-let data34 = data.pool;
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-if(data34.min === undefined){
-data34.min = 0;
-}
-if(data34.max === undefined){
-data34.max = 64;
-}
-if(data34.perPrincipal === undefined){
-data34.perPrincipal = 16;
-}
-for(const key3 in data34){
-if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err66 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data34};
+if(data.maxLifetime !== undefined){
+let data35 = data.maxLifetime;
+if((typeof data35 !== "string") && (!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35))))){
+const err66 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data35};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -4673,10 +4667,9 @@ vErrors.push(err66);
 }
 errors++;
 }
-}
-let data35 = data34.min;
-if(!(((typeof data35 == "number") && (!(data35 % 1) && !isNaN(data35))) && (isFinite(data35)))){
-const err67 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data35};
+if((typeof data35 == "number") && (isFinite(data35))){
+if(data35 < 0 || isNaN(data35)){
+const err67 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data35};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -4685,9 +4678,10 @@ vErrors.push(err67);
 }
 errors++;
 }
-if((typeof data35 == "number") && (isFinite(data35))){
-if(data35 > 64 || isNaN(data35)){
-const err68 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data35};
+}
+if(typeof data35 === "string"){
+if(!pattern0.test(data35)){
+const err68 = {instancePath:instancePath+"/maxLifetime",schemaPath:"#/$defs/maxLifetime/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data35};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -4696,8 +4690,23 @@ vErrors.push(err68);
 }
 errors++;
 }
-if(data35 < 0 || isNaN(data35)){
-const err69 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data35};
+}
+}
+if(data.pool !== undefined){
+let data36 = data.pool;
+if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
+if(data36.min === undefined){
+data36.min = 0;
+}
+if(data36.max === undefined){
+data36.max = 64;
+}
+if(data36.perPrincipal === undefined){
+data36.perPrincipal = 16;
+}
+for(const key3 in data36){
+if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
+const err69 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data36};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4707,9 +4716,9 @@ vErrors.push(err69);
 errors++;
 }
 }
-let data36 = data34.max;
-if(!(((typeof data36 == "number") && (!(data36 % 1) && !isNaN(data36))) && (isFinite(data36)))){
-const err70 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data36};
+let data37 = data36.min;
+if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
+const err70 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data37};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4718,9 +4727,9 @@ vErrors.push(err70);
 }
 errors++;
 }
-if((typeof data36 == "number") && (isFinite(data36))){
-if(data36 > 1024 || isNaN(data36)){
-const err71 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data36};
+if((typeof data37 == "number") && (isFinite(data37))){
+if(data37 > 64 || isNaN(data37)){
+const err71 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data37};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -4729,8 +4738,8 @@ vErrors.push(err71);
 }
 errors++;
 }
-if(data36 < 1 || isNaN(data36)){
-const err72 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data36};
+if(data37 < 0 || isNaN(data37)){
+const err72 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data37};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -4740,9 +4749,9 @@ vErrors.push(err72);
 errors++;
 }
 }
-let data37 = data34.perPrincipal;
-if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
-const err73 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data37};
+let data38 = data36.max;
+if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
+const err73 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data38};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -4751,9 +4760,9 @@ vErrors.push(err73);
 }
 errors++;
 }
-if((typeof data37 == "number") && (isFinite(data37))){
-if(data37 > 1024 || isNaN(data37)){
-const err74 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data37};
+if((typeof data38 == "number") && (isFinite(data38))){
+if(data38 > 1024 || isNaN(data38)){
+const err74 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data38};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -4762,8 +4771,8 @@ vErrors.push(err74);
 }
 errors++;
 }
-if(data37 < 1 || isNaN(data37)){
-const err75 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data37};
+if(data38 < 1 || isNaN(data38)){
+const err75 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data38};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4773,9 +4782,9 @@ vErrors.push(err75);
 errors++;
 }
 }
-}
-else {
-const err76 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data34};
+let data39 = data36.perPrincipal;
+if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
+const err76 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data39};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4784,10 +4793,9 @@ vErrors.push(err76);
 }
 errors++;
 }
-}
-let data38 = data.replicas;
-if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
-const err77 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},schema:schema40.properties.replicas.type,parentSchema:schema40.properties.replicas,data:data38};
+if((typeof data39 == "number") && (isFinite(data39))){
+if(data39 > 1024 || isNaN(data39)){
+const err77 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data39};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4796,9 +4804,8 @@ vErrors.push(err77);
 }
 errors++;
 }
-if((typeof data38 == "number") && (isFinite(data38))){
-if(data38 > 64 || isNaN(data38)){
-const err78 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema40.properties.replicas,data:data38};
+if(data39 < 1 || isNaN(data39)){
+const err78 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data39};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4807,13 +4814,48 @@ vErrors.push(err78);
 }
 errors++;
 }
-if(data38 < 1 || isNaN(data38)){
-const err79 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema40.properties.replicas,data:data38};
+}
+}
+else {
+const err79 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data36};
 if(vErrors === null){
 vErrors = [err79];
 }
 else {
 vErrors.push(err79);
+}
+errors++;
+}
+}
+let data40 = data.replicas;
+if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
+const err80 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},schema:schema40.properties.replicas.type,parentSchema:schema40.properties.replicas,data:data40};
+if(vErrors === null){
+vErrors = [err80];
+}
+else {
+vErrors.push(err80);
+}
+errors++;
+}
+if((typeof data40 == "number") && (isFinite(data40))){
+if(data40 > 64 || isNaN(data40)){
+const err81 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema40.properties.replicas,data:data40};
+if(vErrors === null){
+vErrors = [err81];
+}
+else {
+vErrors.push(err81);
+}
+errors++;
+}
+if(data40 < 1 || isNaN(data40)){
+const err82 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema40.properties.replicas,data:data40};
+if(vErrors === null){
+vErrors = [err82];
+}
+else {
+vErrors.push(err82);
 }
 errors++;
 }
@@ -4838,12 +4880,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err80 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema40.type,parentSchema:schema40,data};
+const err83 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema40.type,parentSchema:schema40,data};
 if(vErrors === null){
-vErrors = [err80];
+vErrors = [err83];
 }
 else {
-vErrors.push(err80);
+vErrors.push(err83);
 }
 errors++;
 }
@@ -7385,7 +7427,7 @@ validate84.errors = vErrors;
 return errors === 0;
 }
 
-const schema146 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
+const schema146 = {"type":"object","additionalProperties":false,"properties":{"file":{"x-private":"file","type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
 const schema148 = {"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
 
 function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -8823,7 +8865,7 @@ validate104.errors = vErrors;
 return errors === 0;
 }
 
-const schema172 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"}},"keysFile":{"type":"string","minLength":1},"keyHeader":{"$ref":"#/$defs/headerName"},"jwt":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"}},"resource":{"type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"except":{"type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}},"rules":{"type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"}}}};
+const schema172 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"}},"keysFile":{"x-private":"file","type":"string","minLength":1},"keyHeader":{"$ref":"#/$defs/headerName"},"jwt":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"}},"resource":{"type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"except":{"type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}},"rules":{"type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"}}}};
 const schema173 = {"type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces"},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it"},"scopes":{"type":"array","items":{"$ref":"#/$defs/scope"}},"principal":{"type":"string","minLength":1,"maxLength":256}}};
 const schema174 = {"type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes"};
 const pattern83 = new RegExp("^[^\\s]{1,64}$", "u");
@@ -10147,7 +10189,7 @@ validate109.errors = vErrors;
 return errors === 0;
 }
 
-const schema186 = {"type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"}},"onFailure":{"enum":["refuse","continue"],"type":"string"},"state":{"type":"string","minLength":1}}};
+const schema186 = {"type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"}},"onFailure":{"enum":["refuse","continue"],"type":"string"},"state":{"x-private":"directory","type":"string","minLength":1}}};
 const schema188 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"type":"array","items":{"enum":["principal","session","tool","upstream"]}},"principals":{"$ref":"#/$defs/globs"},"profiles":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"upstreams":{"$ref":"#/$defs/globs"},"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1},"inFlight":{"type":"integer","minimum":1,"maximum":100000}}};
 
 function validate118(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -13477,6 +13519,9 @@ let ifClause1;
 if(_valid1){
 const _errs69 = errors;
 if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
+if(data30.read === undefined){
+data30.read = [];
+}
 if(data30.write === undefined){
 data30.write = [];
 }
@@ -13484,7 +13529,7 @@ if(data30.network === undefined){
 data30.network = false;
 }
 if(data30.hide === undefined){
-data30.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
+data30.hide = [];
 }
 if(data30.type === undefined){
 const err51 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema45.required,parentSchema:schema45,data:data30};
@@ -13497,7 +13542,7 @@ vErrors.push(err51);
 errors++;
 }
 for(const key4 in data30){
-if(!((((key4 === "type") || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
+if(!(((((key4 === "type") || (key4 === "read")) || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
 const err52 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema45,data:data30};
 if(vErrors === null){
 vErrors = [err52];
@@ -13531,14 +13576,14 @@ vErrors.push(err54);
 errors++;
 }
 }
-let data32 = data30.write;
+let data32 = data30.read;
 if(Array.isArray(data32)){
 const len4 = data32.length;
 for(let i4=0; i4<len4; i4++){
 let data33 = data32[i4];
 if(typeof data33 === "string"){
 if(data33.length < 1){
-const err55 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data33};
+const err55 = {instancePath:instancePath+"/sandbox/read/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/read/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.read.items,data:data33};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -13549,7 +13594,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data33};
+const err56 = {instancePath:instancePath+"/sandbox/read/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/read/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.read.items.type,parentSchema:schema45.properties.read.items,data:data33};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -13561,7 +13606,7 @@ errors++;
 }
 }
 else {
-const err57 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data32};
+const err57 = {instancePath:instancePath+"/sandbox/read",schemaPath:"#/$defs/SandboxConfig/properties/read/type",keyword:"type",params:{type: "array"},schema:schema45.properties.read.type,parentSchema:schema45.properties.read,data:data32};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -13570,9 +13615,14 @@ vErrors.push(err57);
 }
 errors++;
 }
-let data34 = data30.network;
-if(typeof data34 !== "boolean"){
-const err58 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data34};
+let data34 = data30.write;
+if(Array.isArray(data34)){
+const len5 = data34.length;
+for(let i5=0; i5<len5; i5++){
+let data35 = data34[i5];
+if(typeof data35 === "string"){
+if(data35.length < 1){
+const err58 = {instancePath:instancePath+"/sandbox/write/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data35};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -13581,14 +13631,9 @@ vErrors.push(err58);
 }
 errors++;
 }
-let data35 = data30.hide;
-if(Array.isArray(data35)){
-const len5 = data35.length;
-for(let i5=0; i5<len5; i5++){
-let data36 = data35[i5];
-if(typeof data36 === "string"){
-if(data36.length < 1){
-const err59 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data36};
+}
+else {
+const err59 = {instancePath:instancePath+"/sandbox/write/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data35};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -13598,8 +13643,9 @@ vErrors.push(err59);
 errors++;
 }
 }
+}
 else {
-const err60 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data36};
+const err60 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data34};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -13608,10 +13654,9 @@ vErrors.push(err60);
 }
 errors++;
 }
-}
-}
-else {
-const err61 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data35};
+let data36 = data30.network;
+if(typeof data36 !== "boolean"){
+const err61 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data36};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -13620,9 +13665,14 @@ vErrors.push(err61);
 }
 errors++;
 }
-}
-else {
-const err62 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data30};
+let data37 = data30.hide;
+if(Array.isArray(data37)){
+const len6 = data37.length;
+for(let i6=0; i6<len6; i6++){
+let data38 = data37[i6];
+if(typeof data38 === "string"){
+if(data38.length < 1){
+const err62 = {instancePath:instancePath+"/sandbox/hide/" + i6,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data38};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -13631,14 +13681,9 @@ vErrors.push(err62);
 }
 errors++;
 }
-var _valid1 = _errs69 === errors;
-valid14 = _valid1;
-ifClause1 = "then";
 }
 else {
-const _errs85 = errors;
-if("bwrap" !== data30){
-const err63 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema195.properties.sandbox.else,data:data30};
+const err63 = {instancePath:instancePath+"/sandbox/hide/" + i6,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data38};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -13647,17 +13692,56 @@ vErrors.push(err63);
 }
 errors++;
 }
-var _valid1 = _errs85 === errors;
-valid14 = _valid1;
-ifClause1 = "else";
 }
-if(!valid14){
-const err64 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema195.properties.sandbox.if,parentSchema:schema195.properties.sandbox,data:data30};
+}
+else {
+const err64 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data37};
 if(vErrors === null){
 vErrors = [err64];
 }
 else {
 vErrors.push(err64);
+}
+errors++;
+}
+}
+else {
+const err65 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data30};
+if(vErrors === null){
+vErrors = [err65];
+}
+else {
+vErrors.push(err65);
+}
+errors++;
+}
+var _valid1 = _errs69 === errors;
+valid14 = _valid1;
+ifClause1 = "then";
+}
+else {
+const _errs89 = errors;
+if("bwrap" !== data30){
+const err66 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema195.properties.sandbox.else,data:data30};
+if(vErrors === null){
+vErrors = [err66];
+}
+else {
+vErrors.push(err66);
+}
+errors++;
+}
+var _valid1 = _errs89 === errors;
+valid14 = _valid1;
+ifClause1 = "else";
+}
+if(!valid14){
+const err67 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema195.properties.sandbox.if,parentSchema:schema195.properties.sandbox,data:data30};
+if(vErrors === null){
+vErrors = [err67];
+}
+else {
+vErrors.push(err67);
 }
 errors++;
 }
@@ -13670,12 +13754,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err65 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema195.type,parentSchema:schema195,data};
+const err68 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema195.type,parentSchema:schema195,data};
 if(vErrors === null){
-vErrors = [err65];
+vErrors = [err68];
 }
 else {
-vErrors.push(err65);
+vErrors.push(err68);
 }
 errors++;
 }
@@ -14163,6 +14247,9 @@ let ifClause1;
 if(_valid1){
 const _errs50 = errors;
 if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+if(data20.read === undefined){
+data20.read = [];
+}
 if(data20.write === undefined){
 data20.write = [];
 }
@@ -14170,7 +14257,7 @@ if(data20.network === undefined){
 data20.network = false;
 }
 if(data20.hide === undefined){
-data20.hide = ["~/.ssh","~/.gnupg","~/.aws","~/.azure","~/.config/gcloud","~/.kube","~/.docker","~/.netrc","~/.npmrc","~/.git-credentials"];
+data20.hide = [];
 }
 if(data20.type === undefined){
 const err32 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema45.required,parentSchema:schema45,data:data20};
@@ -14183,7 +14270,7 @@ vErrors.push(err32);
 errors++;
 }
 for(const key4 in data20){
-if(!((((key4 === "type") || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
+if(!(((((key4 === "type") || (key4 === "read")) || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
 const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema45,data:data20};
 if(vErrors === null){
 vErrors = [err33];
@@ -14217,14 +14304,14 @@ vErrors.push(err35);
 errors++;
 }
 }
-let data22 = data20.write;
+let data22 = data20.read;
 if(Array.isArray(data22)){
 const len2 = data22.length;
 for(let i2=0; i2<len2; i2++){
 let data23 = data22[i2];
 if(typeof data23 === "string"){
 if(data23.length < 1){
-const err36 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data23};
+const err36 = {instancePath:instancePath+"/sandbox/read/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/read/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.read.items,data:data23};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -14235,7 +14322,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/sandbox/write/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data23};
+const err37 = {instancePath:instancePath+"/sandbox/read/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/read/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.read.items.type,parentSchema:schema45.properties.read.items,data:data23};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -14247,7 +14334,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data22};
+const err38 = {instancePath:instancePath+"/sandbox/read",schemaPath:"#/$defs/SandboxConfig/properties/read/type",keyword:"type",params:{type: "array"},schema:schema45.properties.read.type,parentSchema:schema45.properties.read,data:data22};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -14256,9 +14343,14 @@ vErrors.push(err38);
 }
 errors++;
 }
-let data24 = data20.network;
-if(typeof data24 !== "boolean"){
-const err39 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data24};
+let data24 = data20.write;
+if(Array.isArray(data24)){
+const len3 = data24.length;
+for(let i3=0; i3<len3; i3++){
+let data25 = data24[i3];
+if(typeof data25 === "string"){
+if(data25.length < 1){
+const err39 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data25};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -14267,14 +14359,9 @@ vErrors.push(err39);
 }
 errors++;
 }
-let data25 = data20.hide;
-if(Array.isArray(data25)){
-const len3 = data25.length;
-for(let i3=0; i3<len3; i3++){
-let data26 = data25[i3];
-if(typeof data26 === "string"){
-if(data26.length < 1){
-const err40 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data26};
+}
+else {
+const err40 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data25};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -14284,8 +14371,9 @@ vErrors.push(err40);
 errors++;
 }
 }
+}
 else {
-const err41 = {instancePath:instancePath+"/sandbox/hide/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data26};
+const err41 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data24};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -14294,10 +14382,9 @@ vErrors.push(err41);
 }
 errors++;
 }
-}
-}
-else {
-const err42 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data25};
+let data26 = data20.network;
+if(typeof data26 !== "boolean"){
+const err42 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data26};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -14306,9 +14393,14 @@ vErrors.push(err42);
 }
 errors++;
 }
-}
-else {
-const err43 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data20};
+let data27 = data20.hide;
+if(Array.isArray(data27)){
+const len4 = data27.length;
+for(let i4=0; i4<len4; i4++){
+let data28 = data27[i4];
+if(typeof data28 === "string"){
+if(data28.length < 1){
+const err43 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data28};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -14317,14 +14409,9 @@ vErrors.push(err43);
 }
 errors++;
 }
-var _valid1 = _errs50 === errors;
-valid10 = _valid1;
-ifClause1 = "then";
 }
 else {
-const _errs66 = errors;
-if("bwrap" !== data20){
-const err44 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema226.properties.sandbox.else,data:data20};
+const err44 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data28};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -14333,17 +14420,56 @@ vErrors.push(err44);
 }
 errors++;
 }
-var _valid1 = _errs66 === errors;
-valid10 = _valid1;
-ifClause1 = "else";
 }
-if(!valid10){
-const err45 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema226.properties.sandbox.if,parentSchema:schema226.properties.sandbox,data:data20};
+}
+else {
+const err45 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data27};
 if(vErrors === null){
 vErrors = [err45];
 }
 else {
 vErrors.push(err45);
+}
+errors++;
+}
+}
+else {
+const err46 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data20};
+if(vErrors === null){
+vErrors = [err46];
+}
+else {
+vErrors.push(err46);
+}
+errors++;
+}
+var _valid1 = _errs50 === errors;
+valid10 = _valid1;
+ifClause1 = "then";
+}
+else {
+const _errs70 = errors;
+if("bwrap" !== data20){
+const err47 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema226.properties.sandbox.else,data:data20};
+if(vErrors === null){
+vErrors = [err47];
+}
+else {
+vErrors.push(err47);
+}
+errors++;
+}
+var _valid1 = _errs70 === errors;
+valid10 = _valid1;
+ifClause1 = "else";
+}
+if(!valid10){
+const err48 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema226.properties.sandbox.if,parentSchema:schema226.properties.sandbox,data:data20};
+if(vErrors === null){
+vErrors = [err48];
+}
+else {
+vErrors.push(err48);
 }
 errors++;
 }
@@ -14356,12 +14482,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema226.type,parentSchema:schema226,data};
+const err49 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema226.type,parentSchema:schema226,data};
 if(vErrors === null){
-vErrors = [err46];
+vErrors = [err49];
 }
 else {
-vErrors.push(err46);
+vErrors.push(err49);
 }
 errors++;
 }
@@ -14805,7 +14931,7 @@ validate152.errors = vErrors;
 return errors === 0;
 }
 
-const schema235 = {"type":"object","additionalProperties":false,"properties":{"file":{"type":"string","minLength":1,"maxLength":4096},"ttl":{"$ref":"#/$defs/duration"},"max":{"type":"integer","minimum":1,"maximum":1000000},"maxPerCaller":{"type":"integer","minimum":1,"maximum":10000},"keepPrompt":{"type":"boolean"}}};
+const schema235 = {"type":"object","additionalProperties":false,"properties":{"file":{"x-private":"file","type":"string","minLength":1,"maxLength":4096},"ttl":{"$ref":"#/$defs/duration"},"max":{"type":"integer","minimum":1,"maximum":1000000},"maxPerCaller":{"type":"integer","minimum":1,"maximum":10000},"keepPrompt":{"type":"boolean"}}};
 
 function validate156(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -15422,7 +15548,7 @@ validate121.errors = vErrors;
 return errors === 0;
 }
 
-const schema238 = {"type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","type":"string","minLength":1},"options":{"type":"object"},"enabled":{"$ref":"#/$defs/enabled"}}};
+const schema238 = {"type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","x-private":"module","type":"string","minLength":1},"options":{"type":"object"},"enabled":{"$ref":"#/$defs/enabled"}}};
 
 function validate159(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
