@@ -39,7 +39,14 @@ export async function tokenVerifier(
   around: { directory: string; clock: Clock; log: Log },
 ): Promise<VerifyToken> {
   const issuers = new Map<string, Issuer>()
-  for (const spec of specs) issuers.set(spec.issuer, issuerOf(spec, await keySet(spec.jwks, around)))
+  for (const spec of specs) {
+    if (issuers.has(spec.issuer))
+      throw gatewayError('GW_PLUGIN_OPTIONS', {
+        plugin: 'auth',
+        why: `auth.jwt names the issuer ${spec.issuer} twice: give one entry all of its audiences and algorithms`,
+      })
+    issuers.set(spec.issuer, issuerOf(spec, await keySet(spec.jwks, around)))
+  }
   return async (token, resource) => {
     const { iss } = decodeJwt(token)
     const issuer = iss === undefined ? undefined : issuers.get(iss)

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { steadyTime } from '../util/clock.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -18,7 +19,7 @@ export class Seal {
   readonly #now: () => number
 
   /** `now` is milliseconds since 1970: another process, which has another clock, may have the same key. */
-  constructor(key: Buffer = randomBytes(32), now: () => number = Date.now) {
+  constructor(key: Buffer = randomBytes(32), now: () => number = steadyTime) {
     this.#key = key
     this.#now = now
   }

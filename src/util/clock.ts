@@ -6,3 +6,11 @@ export const systemClock = Object.freeze({
     return () => clearTimeout(timer)
   },
 })
+
+/**
+ * Milliseconds since 1970, for times that other processes read as well. Counted on from the start of the process, so a
+ * system clock that is set meanwhile moves nothing.
+ */
+export function steadyTime(): number {
+  return performance.timeOrigin + performance.now()
+}
