@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import { canonicalOr } from '../protocol/uri.ts'
 import type { Payload } from '../protocol/payload.ts'
+import { withSafeIcons } from '../protocol/safe-urls.ts'
 import type { Principal } from './ports.ts'
 
 /** One thing that clients can see: a tool, prompt, resource or resource template. */
@@ -42,7 +43,7 @@ export function entriesOf(payload: Payload, kind: Kind, upstream: string, prefix
   const entries: CatalogEntry[] = []
   for (const value of list as unknown[]) {
     if (!isObject(value) || typeof value[key] !== 'string') continue
-    entries.push(entryOf(kind, upstream, value[key], prefix, value))
+    entries.push(entryOf(kind, upstream, value[key], prefix, withSafeIcons(value)))
   }
   return entries
 }
