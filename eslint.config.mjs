@@ -2,7 +2,7 @@ import { defineConfig, globalIgnores } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
 const sizes = lines => ({
-  'max-lines': ['error', { max: 250, skipBlankLines: true, skipComments: true }],
+  'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
   'max-lines-per-function': ['error', { max: lines, skipBlankLines: true, skipComments: true }],
   complexity: ['error', 10],
 })
@@ -38,7 +38,7 @@ export default defineConfig(
     files: ['**/*.{ts,js,mjs}'],
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
-      ...sizes(40),
+      ...sizes(60),
       ...Object.fromEntries(plainMistakes.map(rule => [rule, 'error'])),
       eqeqeq: 'error',
       'no-restricted-syntax': ['error', noDefaultExport],
@@ -111,4 +111,5 @@ export default defineConfig(
       '@typescript-eslint/no-unused-expressions': 'off',
     },
   },
+  { files: ['src/error-table*.ts'], rules: { 'max-lines': 'off' } },
 )

@@ -15,7 +15,17 @@
  * export default plugin
  * ```
  */
-import type { Answer, Clock, Exchange, HttpSide, Keeper, Log, Programs, Session } from './core/ports.ts'
+import type {
+  Answer,
+  AuditEvent,
+  Clock,
+  Exchange,
+  HttpSide,
+  Keeper,
+  Log,
+  Programs,
+  Session,
+} from './core/ports.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
@@ -43,6 +53,8 @@ export interface PluginApi<Options = unknown> {
   readonly directory: string
   /** The text with every secret of the configuration replaced by `***`, also where it is encoded as base64, hex, or for a URL. */
   hide(text: string): string
+  /** Gives the taps of `recorded` something that happened in this plugin and that an audit should have. */
+  record(event: AuditEvent): void
   /** Runs programs as children of the gateway. */
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
@@ -52,6 +64,7 @@ export interface PluginApi<Options = unknown> {
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>
+    /** The same for a session. A modern HTTP request is a session of its own: there this state lives no longer than the request. */
     session<T>(init: (session: Session) => T): Slot<Session, T>
     /** State of the whole gateway, made once: every later generation of the plugin gets the same. */
     gateway<T>(init: () => T): T

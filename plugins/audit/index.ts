@@ -9,6 +9,7 @@ import {
   type Config,
   type Plugin,
   type PluginApi,
+  type Session,
 } from '../../src/plugin.ts'
 import { Doorstep } from './doorstep.ts'
 import { JournalFile } from './journal-file.ts'
@@ -40,16 +41,22 @@ export const audit: Plugin<AuditOptions> = {
       hooks.request.tap({ stage: 'trace', ...methods }, () => {
         if (journal.isFailing) throw gatewayError('GW_AUDIT')
       })
-    hooks.settled.tap(methods, exchange => {
-      const { session } = exchange
+    const whoIn = (session: Session): string => {
       const known = sessions.get(session)
       // What a client says of itself may come later than its session.
       if (known.who === '' || known.client !== session.client) {
         known.client = session.client
         known.who = lines.who(session)
       }
-      journal.add(lines.call(exchange, known.who))
+      return known.who
+    }
+    hooks.settled.tap(methods, exchange => {
+      journal.add(lines.call(exchange, whoIn(exchange.session)))
       // Strict: the line is with the operating system before its caller has the answer.
+      if (isStrict) journal.flushNow()
+    })
+    hooks.recorded.tap(event => {
+      journal.add(lines.event(event, event.exchange === undefined ? '' : whoIn(event.exchange.session)))
       if (isStrict) journal.flushNow()
     })
     const doorstep = new Doorstep(clock, count => journal.add(lines.note('refused', { more: count })))

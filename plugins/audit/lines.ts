@@ -4,6 +4,7 @@ import {
   isObject,
   outcomeOf,
   principalKey,
+  type AuditEvent,
   type Credentials,
   type Exchange,
   type Principal,
@@ -50,6 +51,19 @@ export class Lines {
       `{"time":"${this.#time()}","kind":"call","id":"${run}-${exchange.id}",${who}` +
       `${this.#target(exchange)}${this.#outcome(exchange)},"ms":${ms},"bytesIn":${exchange.bytes}` +
       `${answerBytes(exchange)}${this.#arguments(exchange)}${trace(exchange)}}`
+    )
+  }
+
+  /** Something beside the calls: a server that asked a client, a permission, the owner. */
+  event({ kind, name, outcome, exchange, fields = {} }: AuditEvent, who: string): string {
+    const { run, texts } = this.#settings
+    const call = exchange === undefined ? '' : `"call":"${run}-${exchange.id}",${who}`
+    let more = ''
+    for (const [key, value] of Object.entries(fields))
+      more += `,${texts.of(key)}:${typeof value === 'number' ? JSON.stringify(value) : texts.of(value)}`
+    return (
+      `{"time":"${this.#time()}","kind":"${kind}",${call}"name":${texts.of(name)}` +
+      `${upstreamOf(exchange, texts)}${more},"outcome":${texts.of(outcome)}}`
     )
   }
 
@@ -141,6 +155,10 @@ export class Lines {
     const text = this.#settings.hide(JSON.stringify(args))
     return text.length > LONGEST_VALUES ? `"too long: ${text.length}"` : text
   }
+}
+
+function upstreamOf(exchange: Exchange | undefined, texts: Texts): string {
+  return exchange?.route?.to === 'one' ? `,"upstream":${texts.of(exchange.route.upstream)}` : ''
 }
 
 /** The name a client uses; of a URI without what may be a key or a password in it. */

@@ -4,6 +4,7 @@ import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import { askFor, toModernAsk } from '../protocol/era/asks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 import type { Graph } from './graph.ts'
 import type { Answer, Ask, AskReply, ClientSide, Exchange } from './ports.ts'
 
@@ -24,6 +25,18 @@ export function missingCapability(ask: Ask, requiredCapabilities: JsonObject): R
   return rpcError(RPC.missingCapability, `The client does not support ${ask.method}`, {
     requiredCapabilities,
   })
+}
+
+/** Gives an audit what a server asked a client for, and what came of it. */
+export function recordAsk(hooks: Hooks, exchange: Exchange, { method }: Ask, outcome: string): void {
+  hooks.runner('recorded')?.({ kind: 'client_request', name: method, outcome, exchange })
+}
+
+/** What came of an ask, in a word. */
+export function outcomeOfReply(reply: AskReply): string {
+  if ('error' in reply) return reply.error.code === RPC.methodNotFound ? 'refused' : 'error'
+  const { action } = reply.result
+  return typeof action === 'string' && /^[a-z]{1,16}$/.test(action) ? action : 'ok'
 }
 
 /** What no hook answers and no client can be asked for. */

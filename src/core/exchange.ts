@@ -26,6 +26,8 @@ type Asker = (ask: Ask, onward: Send) => Promise<AskReply>
 export interface Carrier {
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void
   ask(exchange: Exchange, ask: Ask, send: Send | undefined): Promise<AskReply>
+  /** Called with what came of an ask, whatever way it took. */
+  asked?(exchange: Exchange, ask: Ask, reply: AskReply): void
 }
 
 /** One request on its way. Every field is set here, so that all exchanges share one shape. */
@@ -113,9 +115,11 @@ export class RoadExchange implements Exchange {
     this.touched = true
     this.asking++
     try {
-      return await (this.#asker === undefined
+      const reply = await (this.#asker === undefined
         ? this.#carrier.ask(this, ask, this.#inbound.ask)
         : this.#asker(ask, own => this.#carrier.ask(this, own, this.#inbound.ask)))
+      this.#carrier.asked?.(this, ask, reply)
+      return reply
     } finally {
       this.asking--
     }

@@ -68,10 +68,14 @@ export class RoadGate implements Gate {
     return find === undefined ? ANONYMOUS : this.#identify(find(credentials), credentials)
   }
 
+  refused(refusal: Refusal, credentials: Credentials): void {
+    this.#graph.hooks.runner('refused')?.(refusal, credentials)
+  }
+
   /** Who cannot be identified because a plugin failed does not come in. */
   async #identify(found: Found, credentials: Credentials): Promise<Principal | Refusal> {
     const caller = await this.#found(found)
-    if ('status' in caller) this.#graph.hooks.runner('refused')?.(caller, credentials)
+    if ('status' in caller) this.refused(caller, credentials)
     return caller
   }
 

@@ -1,6 +1,7 @@
 import type { Hooks } from '../hooks/hooks.ts'
 import { Catalog } from './catalog.ts'
 import { ClientLane } from './client-lane.ts'
+import { outcomeOfReply, recordAsk } from './ask-client.ts'
 import { askLegacy } from './asks.ts'
 import { RoadExchange, type Carrier } from './exchange.ts'
 import { Grace } from './grace.ts'
@@ -83,6 +84,7 @@ export class Graph {
     this.#carrier = {
       emit: (exchange, notification, send) => this.lane.emit(exchange, notification, send),
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
+      asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, outcomeOfReply(reply)),
     }
   }
 

@@ -1,6 +1,6 @@
 import type { CeilingsConfig, SandboxConfig } from '../config/config.gen.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
-import type { UpstreamLogs } from './ports.ts'
+import type { Exchange, UpstreamLogs } from './ports.ts'
 
 /** A program that a plugin wants to run: lines in, lines out. */
 export interface ProgramSpec {
@@ -54,6 +54,22 @@ export interface Programs {
   environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string>
   /** Ends what gateways that died have left behind for this directory of the configuration. */
   endOrphans(): Promise<void>
+}
+
+/**
+ * Something beside the exchanges that an audit keeps: a server asked the client for something, an agent was permitted
+ * something, or the owner steered the gateway.
+ */
+export interface AuditEvent {
+  readonly kind: 'client_request' | 'permission' | 'control'
+  /** What was asked for: a method, an action, or a verb. */
+  readonly name: string
+  /** What came of it, in a word, such as `accept`, `denied` or an error code. */
+  readonly outcome: string
+  /** In whose middle it happened. */
+  readonly exchange?: Exchange | undefined
+  /** More that the line says. Secrets are hidden, and long texts cut. */
+  readonly fields?: Readonly<Record<string, string | number>>
 }
 
 /** Figures of one kind, as Prometheus has them. */

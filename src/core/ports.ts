@@ -356,6 +356,8 @@ export interface Gate {
   notified(session: Session, notification: Notification): void
   /** Whose an HTTP request is: `ANONYMOUS` where no plugin asks. Never rejects. */
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal>
+  /** Tells plugins of a request that the listener itself did not let in. */
+  refused(refusal: Refusal, credentials: Credentials): void
   /** What a plugin answers on this path; undefined when none serves it. */
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined
   /** Whether the gateway can serve, and what is missing, for `/readyz`. */

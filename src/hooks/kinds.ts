@@ -1,6 +1,7 @@
 import type {
   Answer,
   Ask,
+  AuditEvent,
   Call,
   Config,
   Credentials,
@@ -61,6 +62,7 @@ export interface HookTaps {
   notification: (notification: Notification, context: NotificationContext) => 'drop' | Undecided
   clientRequest: (ask: Ask, exchange: Exchange) => MaybePromise<Answer | Undecided>
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
+  recorded: (event: AuditEvent) => void
   figures: (figures: readonly Figure[]) => readonly Figure[] | Undecided
   status: (status: UpstreamStatus, upstream: Upstream) => UpstreamStatus | Undecided
   control: (params: JsonObject) => MaybePromise<JsonObject | Undecided>
@@ -103,6 +105,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   clientRequest: { kind: 'asyncBail', by: 'method' },
   sessionEnd: { kind: 'sync', mirrored: true, safe: true },
   upstreamState: { kind: 'sync', safe: true },
+  recorded: { kind: 'sync', safe: true },
   status: { kind: 'syncWaterfall' },
   figures: { kind: 'syncWaterfall' },
   control: { kind: 'asyncBail', by: 'key' },

@@ -46,6 +46,7 @@ async function setUp(
       programs,
       state,
       hide,
+      record: event => hooks.runner('recorded')?.(event),
       keeper: one.from === 'built-in' ? keeper?.(plugin.name) : undefined,
       slot: slots.of(plugin.name),
     })

@@ -55,6 +55,10 @@ export class Door implements Gate {
     return this.#gate.authenticate(credentials)
   }
 
+  refused(refusal: Refusal, credentials: Credentials): void {
+    this.#gate.refused(refusal, credentials)
+  }
+
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined {
     return this.#gather(request) ?? this.#gate.serve(request)
   }

@@ -10,6 +10,7 @@ import type {
   Notification,
   Principal,
   Readiness,
+  Refusal,
   Running,
   Session,
   SessionInit,
@@ -63,6 +64,7 @@ export class FakeGate implements Gate {
   readonly info = { name: 'fake', version: '1' }
   readonly opened: Session[] = []
   readonly closed: { session: Session; reason: string }[] = []
+  readonly refusals: Refusal[] = []
   readonly notifications: Notification[] = []
   readonly seen: Seen[] = []
   answering: Answering = defaultAnswer
@@ -106,6 +108,10 @@ export class FakeGate implements Gate {
 
   authenticate(): Principal {
     return ANONYMOUS
+  }
+
+  refused(refusal: Refusal): void {
+    this.refusals.push(refusal)
   }
 
   serve(): undefined {

@@ -6,7 +6,7 @@ import { guardRequest, refusal, type Refusal } from '../guard-http.ts'
 import { clientKey } from '../held-bytes.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import type { HttpEdge } from './edge.ts'
-import { identify, pathOf, isPromise } from './identify.ts'
+import { credentialsOf, identify, pathOf, isPromise } from './identify.ts'
 import { servePath } from './plugin-path.ts'
 import { end, get, post, type Arrival } from './endpoint.ts'
 import { swallow } from './read-body.ts'
@@ -46,6 +46,7 @@ export async function serveRequest(
   const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
   const refused = guardRequest(request.rawHeaders.length / 2, headers, edge.settings)
   if (refused !== undefined) {
+    edge.gate.refused(refused, credentialsOf(edge, request))
     swallow(request, edge.settings.maxBody)
     return sendRefusal(response, refused)
   }

@@ -90,6 +90,7 @@ export async function install<O>(
     programs: NO_PROGRAMS,
     state: undefined,
     hide,
+    record: event => hooks.runner('recorded')?.(event),
   })
   hooks.seal(new Set([plugin.name]))
   return hooks
