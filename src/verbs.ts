@@ -31,8 +31,8 @@ const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['upstream.logs', logs],
 ])
 
-/** Verbs that only look, and that people repeat each second. */
-const LOOKS: ReadonlySet<string> = new Set(['ps', 'inspect'])
+/** No lines of an audit: what only looks, and is repeated each second, and a request that is a call of its own there. */
+const UNRECORDED: ReadonlySet<string> = new Set(['ps', 'inspect', 'client.request'])
 
 /** Runs one verb on a running gateway, and gives an audit what came of it. */
 export async function runVerb(
@@ -48,7 +48,7 @@ export async function runVerb(
     outcome = error instanceof GatewayError ? error.code : 'error'
     throw error
   } finally {
-    if (!LOOKS.has(verb)) record(gateway, verb, params, outcome)
+    if (!UNRECORDED.has(verb)) record(gateway, verb, params, outcome)
   }
 }
 
