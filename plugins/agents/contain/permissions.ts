@@ -125,8 +125,11 @@ async function fitWithin(rule: Rule, call: AgentToolCall, site: PermissionSite):
   // All files must be inside to be allowed, and any one that is inside is enough to be refused.
   if (rule.do === 'allow') return isTold && !inside.includes(false) ? 'yes' : 'no'
   if (inside.includes(true)) return 'yes'
-  if (inside.length === 0 && WITHOUT_FILES.has(call.kind)) return 'no'
-  return isTold && call.unseen === undefined ? 'no' : 'unknown'
+  return isTold && call.unseen === undefined ? 'no' : fitWithoutFiles(call, inside.length)
+}
+
+function fitWithoutFiles({ kind }: AgentToolCall, files: number): Fit {
+  return files === 0 && WITHOUT_FILES.has(kind) ? 'no' : 'unknown'
 }
 
 /** Of each file that a call names whether it is in a directory; undefined where that cannot be known. */

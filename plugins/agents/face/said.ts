@@ -39,7 +39,7 @@ export function unknownTaskError(): Answer {
 
 /** A task as the tools tell of it. */
 export function toldTask(view: TaskView): Answer {
-  return said(structured(view), [view.text, inWords(view)], hasEnded(view) && view.isError)
+  return said(structured(view), [view.text, inWords(view)], isFailed(view))
 }
 
 export function structured(view: TaskView): JsonObject {
@@ -47,6 +47,7 @@ export function structured(view: TaskView): JsonObject {
   return compact({
     task_id: view.id,
     state: view.state,
+    is_error: isFailed(view),
     why: view.why,
     agent: view.agent,
     routed_by: decision.by,
@@ -116,32 +117,46 @@ function nextFor(view: TaskView): string[] {
 export function toldStatus(view: TaskView, events: readonly TaskEvent[]): Answer {
   const rows = events.map(({ seq, at, kind, text }) => ({ seq, at: new Date(at).toISOString(), kind, text }))
   const lines = events.map(({ kind, text }) => `${kind}: ${text}`).join('\n')
-  return said({ ...structured(view), events: rows }, [hasEnded(view) ? view.text : '', lines, inWords(view)])
+  return said(
+    { ...structured(view), events: rows },
+    [hasEnded(view) ? view.text : '', lines, inWords(view)],
+    isFailed(view),
+  )
 }
 
 export function toldTasks(views: readonly TaskView[]): Answer {
-  const tasks = views.map(({ id, state, agent, progress }) =>
-    compact({ task_id: id, state, agent, progress }),
-  )
-  const lines = views.map(({ id, state, agent }) => `${id} ${state}${agent === undefined ? '' : ` ${agent}`}`)
+  const tasks = views.map(view => compact(outcomeOf(view)))
+  const lines = views.map(view => {
+    const why = view.why === undefined ? '' : ` (${view.why})`
+    return `${view.id} ${view.state}${why}${view.agent === undefined ? '' : ` ${view.agent}`}`
+  })
   return said({ tasks }, [lines.join('\n') || 'no tasks'])
+}
+
+/** What is known of a task wherever it is named. */
+function outcomeOf(view: TaskView): Record<string, unknown> {
+  const { id, state, why, agent, progress } = view
+  return { task_id: id, state, is_error: isFailed(view), why, agent, progress }
+}
+
+function isFailed(view: TaskView): boolean {
+  return hasEnded(view) && view.isError
 }
 
 export function toldPage(view: TaskView, what: string, offset: number, page: Page): Answer {
   const { text, next, total, cut } = page
+  const { why, is_error, state, task_id } = outcomeOf(view)
   const structuredContent = compact({
-    task_id: view.id,
-    state: view.state,
-    what,
-    text,
-    offset,
+    ...{ task_id, state, is_error, why, what, text, offset },
     next_offset: next,
     bytes_total: total,
     truncated: cut,
   })
   const more = next === undefined ? '' : `; the next page begins at offset ${next}`
   const lost = cut ? '; some of it was too much to keep' : ''
-  return said(structuredContent, [text, `[${what} of task ${view.id}, ${total} bytes${more}${lost}]`])
+  const failed = isFailed(view) ? [`[task ${view.id} ${view.state}: ${view.why ?? 'it says no more'}]`] : []
+  const about = `[${what} of task ${view.id}, ${total} bytes${more}${lost}]`
+  return said(structuredContent, [text, ...failed, about], isFailed(view))
 }
 
 export function toldAgents(rows: readonly AgentRow[]): Answer {

@@ -55,6 +55,7 @@ const TASK = {
       'cancelled',
     ],
   },
+  is_error: { type: 'boolean', description: 'Whether it came to a bad end; why says which.' },
   why: { type: 'string', description: 'Why it is in this state.' },
   agent: { type: 'string' },
   routed_by: { type: 'string', description: 'Why this agent.' },
@@ -97,7 +98,10 @@ export const OUTPUTS = {
         type: 'array',
         description: 'Your newest tasks, where no task_id was given.',
         items: output(
-          { task_id: TASK.task_id, state: TASK.state, agent: TASK.agent, progress: TASK.progress },
+          {
+            ...{ task_id: TASK.task_id, state: TASK.state, is_error: TASK.is_error, why: TASK.why },
+            ...{ agent: TASK.agent, progress: TASK.progress },
+          },
           ['task_id', 'state'],
         ),
       },
@@ -113,6 +117,8 @@ export const OUTPUTS = {
     {
       task_id: TASK.task_id,
       state: TASK.state,
+      is_error: TASK.is_error,
+      why: TASK.why,
       what: { enum: ['text', 'diff', 'log'] },
       text: { type: 'string' },
       offset: COUNT,

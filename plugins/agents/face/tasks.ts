@@ -10,7 +10,7 @@ import {
 import type { TaskView } from '../ports.ts'
 import type { FaceParts } from './parts.ts'
 import { canBeAsked, giveAnswers, inputRequests } from './questions.ts'
-import { done, hasEnded, inWords, POLL_MS, toldTask, unknownTaskError } from './said.ts'
+import { done, hasEnded, inWords, POLL_MS, structured, toldTask, unknownTaskError } from './said.ts'
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel` of the extension, about tasks of `delegate_task`. */
 export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: FaceParts) => Answer> = new Map([
@@ -76,7 +76,7 @@ function detailed(view: TaskView, exchange: Exchange): JsonObject {
   if (state.status === 'input_required') return { ...state, inputRequests: inputRequests(view) }
   if (view.state === 'completed') return { ...state, result: resultOf(view) }
   if (view.state !== 'failed') return state
-  return { ...state, error: { code: RPC.internal, message: inWords(view) } }
+  return { ...state, error: { code: RPC.internal, message: inWords(view), data: structured(view) } }
 }
 
 function resultOf(view: TaskView): JsonObject {

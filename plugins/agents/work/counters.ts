@@ -1,6 +1,7 @@
 import { isObject, type Figure, type JsonObject } from '../../../src/plugin.ts'
 import type { AgentHost } from '../agent-ports.ts'
 import type { TaskState } from '../ports.ts'
+import type { Outcome } from './ending.ts'
 import type { PlaceQueue } from './queue.ts'
 
 const BUCKETS_S = [1, 5, 15, 60, 300, 900, 1800]
@@ -17,8 +18,9 @@ export class Counters {
   readonly #counts = new Map<string, Map<string, { labels: Record<string, string>; value: number }>>()
   readonly #turns = new Map<string, Durations>()
 
-  task(agent: string, state: TaskState): void {
+  task(agent: string, state: TaskState, outcome: Outcome): void {
     this.#add('tasks', { agent, state })
+    if (state === 'failed') this.#add('task_failures', { agent, outcome })
   }
 
   permission(agent: string, action: 'allow' | 'deny', kind: string): void {
@@ -61,6 +63,7 @@ export class Counters {
     })
     return [
       this.#counter('tasks', 'Tasks that came to an end, by the agent that had them last.'),
+      this.#counter('task_failures', 'Tasks that failed, by why.'),
       this.#counter('permissions', 'What agents asked to do, and what was answered.'),
       this.#counter('rate_limited', 'Turns that a limit of the agent did not allow.'),
       this.#counter('output_bytes', 'What agents said.'),

@@ -1,18 +1,22 @@
 import { GatewayError, reasonOf } from '../../../src/plugin.ts'
-import { AgentFailure, type TurnEnd } from '../agent-ports.ts'
+import { AgentFailure, type FailureKind, type TurnEnd } from '../agent-ports.ts'
 
 /** What is known of a turn when it is over. */
 export interface TurnFacts {
   readonly isLate: boolean
   readonly hasText: boolean
-  readonly denied: number
+  /** Who denied the agent something last; undefined where nothing was denied. */
+  readonly deniedBy: 'policy' | 'owner' | 'time' | undefined
 }
+
+/** What came of a task, for counting: few words, whoever made it. */
+export type Outcome = 'completed' | 'cancelled' | 'denied' | 'gateway' | FailureKind
 
 /** How a task ends; `interrupted` may go on. */
 export interface Ending {
   readonly state: 'completed' | 'failed' | 'interrupted'
+  readonly outcome: Outcome
   readonly why: string | undefined
-  readonly isError: boolean
   readonly stopReason: string | undefined
 }
 
@@ -21,35 +25,37 @@ export class CannotGoOn extends Error {
   override readonly name = 'CannotGoOn'
 }
 
+const DENIED_BY = {
+  policy: 'denied by policy',
+  owner: 'denied by its owner',
+  time: 'denied, as nobody answered in time',
+} as const
+
 /** What a turn that the agent ended means for its task. What only looks like success is none. */
-export function endingOf({ stopReason }: TurnEnd, { isLate, hasText, denied }: TurnFacts): Ending {
-  const wrong = (why: string): Ending => ({ state: 'completed', why, isError: true, stopReason })
-  if (isLate) return wrong('timeout: its time was over')
-  if (stopReason === 'refusal') return wrong('the agent refused')
-  if (denied > 0 && (!hasText || stopReason === 'cancelled')) return wrong('denied by policy')
-  if (stopReason === 'cancelled') return wrong('the agent gave the turn up by itself')
+export function endingOf({ stopReason }: TurnEnd, { isLate, hasText, deniedBy }: TurnFacts): Ending {
+  const failed = (outcome: Outcome, why: string): Ending => ({ state: 'failed', outcome, why, stopReason })
+  if (isLate) return failed('timeout', 'timeout: its time was over')
+  if (stopReason === 'refusal') return failed('refused', 'the agent refused')
+  if (deniedBy !== undefined && (!hasText || stopReason === 'cancelled'))
+    return failed('denied', DENIED_BY[deniedBy])
+  if (stopReason === 'cancelled') return failed('refused', 'the agent gave the turn up by itself')
   const why = stopReason === 'end_turn' ? undefined : `the agent stopped early: ${stopReason}`
-  return { state: 'completed', why, isError: false, stopReason }
+  return { state: 'completed', outcome: 'completed', why, stopReason }
 }
 
-/** What a turn that could not be made means: the agent's failures are results, the gateway's own are none. */
+/** What a turn that could not be made means. */
 export function endingOfFailure(error: unknown, { isLate }: TurnFacts): Ending {
-  const stopReason = undefined
-  if (isLate) return { state: 'completed', why: 'timeout: its time was over', isError: true, stopReason }
-  if (error instanceof AgentFailure) {
-    if (error.kind === 'stopped')
-      return { state: 'interrupted', why: 'the gateway ended its agent', isError: false, stopReason }
-    const why = `${error.kind} in ${error.phase}: ${error.publicMessage}`
-    return { state: 'completed', why, isError: true, stopReason }
+  const failed = (outcome: Outcome, why: string): Ending => {
+    return { state: 'failed', outcome, why, stopReason: undefined }
   }
+  if (isLate) return failed('timeout', 'timeout: its time was over')
+  if (error instanceof AgentFailure)
+    return error.kind === 'stopped'
+      ? { ...failed('stopped', 'the gateway ended its agent'), state: 'interrupted' }
+      : failed(error.kind, `${error.kind} in ${error.phase}: ${error.publicMessage}`)
   const why = error instanceof GatewayError ? error.publicMessage : undefined
   const isSaid = error instanceof CannotGoOn
-  return {
-    state: 'failed',
-    why: why ?? (isSaid ? error.message : `the gateway failed: ${reasonOf(error)}`),
-    isError: true,
-    stopReason,
-  }
+  return failed('gateway', why ?? (isSaid ? error.message : `the gateway failed: ${reasonOf(error)}`))
 }
 
 /** Whether somebody else may try: the agent said so in so many words, and nothing has happened yet. */

@@ -23,6 +23,7 @@ export function liveOf(
     session: undefined,
     hadEffect: record.hadEffect,
     asked: 0,
+    deniedBy: undefined,
     isLate: false,
   }
 }

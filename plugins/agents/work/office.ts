@@ -82,6 +82,8 @@ export interface LiveTask {
   hadEffect: boolean
   /** Questions so far. */
   asked: number
+  /** Who denied the agent something last. */
+  deniedBy: 'policy' | 'owner' | 'time' | undefined
   /** Its time was over. */
   isLate: boolean
 }

@@ -38,9 +38,9 @@ function isGone({ controller, isLate }: LiveTask, { signal }: PermissionRequest)
   return controller.signal.aborted || isLate || signal?.aborted === true
 }
 
-interface Decided {
-  readonly do: 'allow' | 'deny' | 'ask'
-  readonly by: string
+interface Decided extends Verdict {
+  /** Who said so, where it was no rule. */
+  readonly who?: 'owner' | 'time'
 }
 
 function verdictOf(
@@ -63,11 +63,12 @@ async function asked(
   const question = { kind: 'permission', message, schema: SCHEMA } as const
   const outcome = await ask(office, live, question, settings.permissions.askTimeoutMs, signal)
   if (outcome === 'ended') return 'ended'
-  if (outcome === 'late') return { do: 'deny', by: 'nobody answered in time' }
+  if (outcome === 'late') return { do: 'deny', by: 'nobody answered in time', who: 'time' }
   const isAllowed = outcome.action === 'accept' && outcome.content.decision === ALLOW
   return {
     do: isAllowed ? 'allow' : 'deny',
     by: `${by}, and its owner ${isAllowed ? 'allowed' : 'denied'} it`,
+    who: 'owner',
   }
 }
 
@@ -91,6 +92,7 @@ function answer(
   }
   const why = decided.do === 'allow' ? `${line}: it offered no way to allow it once` : line
   journal.event('permission', `denied: ${why}`)
+  live.deniedBy = decided.who ?? 'policy'
   journal.deny(lineOf(office, why))
   const refusing = offered('reject_once') ?? offered('reject_always')
   return refusing === undefined ? 'cancelled' : { optionId: refusing }

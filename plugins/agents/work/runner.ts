@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../src/plugin.ts'
 import { AgentFailure, type AgentHost } from '../agent-ports.ts'
 import { attempt, type Beginning } from './attempt.ts'
-import { endingOf, endingOfFailure, mayFallBack, type Ending } from './ending.ts'
+import { endingOf, endingOfFailure, mayFallBack, type Ending, type Outcome } from './ending.ts'
 import { askToContinue } from './interruption.ts'
 import { lineOf, type LiveTask, type Office } from './office.ts'
 import type { Leave } from './queue.ts'
@@ -18,6 +18,7 @@ export interface Course {
 /** Why one agent did not do it, and the next one is asked. */
 interface Passed {
   readonly passed: string
+  readonly outcome: Outcome
 }
 
 /** Runs a task to its end. Never rejects. */
@@ -49,6 +50,7 @@ export function stop(live: LiveTask, why: string): void {
 
 async function firstOf(office: Office, live: LiveTask, course: Course): Promise<Ending | undefined> {
   const reasons: string[] = []
+  let outcome: Outcome = 'gateway'
   const { agents } = course
   for (const [index, agent] of agents.entries()) {
     const isLast = index === agents.length - 1
@@ -56,9 +58,10 @@ async function firstOf(office: Office, live: LiveTask, course: Course): Promise<
     if (result === undefined || 'state' in result) return result
     if (office.isStopping) return undefined
     reasons.push(`${agent}: ${result.passed}`)
+    outcome = result.outcome
     if (!isLast) live.journal.warn(`${agent} did not take it: ${result.passed}`)
   }
-  return { state: 'completed', why: reasons.join('; '), isError: true, stopReason: undefined }
+  return { state: 'failed', outcome, why: reasons.join('; '), stopReason: undefined }
 }
 
 async function tryOne(
@@ -69,7 +72,7 @@ async function tryOne(
   isLast: boolean,
 ): Promise<Ending | Passed | undefined> {
   const host = office.parts.agents.get(agent)
-  if (host === undefined) return { passed: 'it is not configured any more' }
+  if (host === undefined) return { passed: 'it is not configured any more', outcome: 'gateway' }
   const place = await placeAt(office, live, host, course)
   if (typeof place !== 'function') return place
   try {
@@ -94,8 +97,9 @@ async function placeAt(
   const until = office.environment.clock.now() + limits.queueTimeoutMs
   const leave = await office.queues.get(id)?.enter(record.owner, limits.queueTimeoutMs, signal, wasAdmitted)
   if (leave === 'taken-back') return undefined
-  if (leave === 'full') return { passed: 'its queue is full' }
-  if (typeof leave !== 'function') return { passed: `no place was free within ${limits.queueTimeoutMs} ms` }
+  if (leave === 'full') return { passed: 'its queue is full', outcome: 'limit' }
+  if (typeof leave !== 'function')
+    return { passed: `no place was free within ${limits.queueTimeoutMs} ms`, outcome: 'limit' }
   const passed = await takeTurn(office, id, limits, until, signal)
   if (passed === undefined) return leave
   leave()
@@ -115,7 +119,10 @@ async function takeTurn(
     const { limit, retryAfterMs } = spent
     office.counters.rateLimited(id, limit)
     if (limits.onLimit !== 'queue' || office.environment.clock.now() + retryAfterMs > until)
-      return { passed: `its limit ${limit} is spent for ${Math.ceil(retryAfterMs / 1000)} s more` }
+      return {
+        passed: `its limit ${limit} is spent for ${Math.ceil(retryAfterMs / 1000)} s more`,
+        outcome: 'limit',
+      }
     await pause(office, retryAfterMs, signal)
   }
 }
@@ -153,12 +160,13 @@ async function once(
     const isBack = journal.move(['starting', 'running', 'input_required'], 'queued', {
       why: `not by ${host.settings.id}`,
     })
-    return isBack ? { passed: failure } : undefined
+    const outcome = error instanceof AgentFailure ? error.kind : 'gateway'
+    return isBack ? { passed: failure, outcome } : undefined
   }
 }
 
-function factsOf({ isLate, journal }: LiveTask): Parameters<typeof endingOf>[1] {
-  return { isLate, hasText: journal.hasText, denied: journal.data.denied.length }
+function factsOf({ isLate, journal, deniedBy }: LiveTask): Parameters<typeof endingOf>[1] {
+  return { isLate, hasText: journal.hasText, deniedBy }
 }
 
 async function finish(office: Office, live: LiveTask, ending: Ending | undefined): Promise<void> {
@@ -166,13 +174,14 @@ async function finish(office: Office, live: LiveTask, ending: Ending | undefined
   office.output.withdraw(record.id)
   if (ending?.state === 'interrupted') askToContinue(office, live, ending.why ?? 'it was interrupted')
   else if (ending !== undefined && !controller.signal.aborted) {
-    journal.data.isError = ending.isError
+    journal.data.isError = ending.state === 'failed'
     journal.data.stopReason = ending.stopReason
     journal.data.progress = undefined
     journal.move(ACTIVE, ending.state, ending.why === undefined ? {} : { why: ending.why })
   }
   journal.last()
-  const agent = office.tasks.find(record.id, record.owner)
-  if (agent?.agent !== undefined && agent.endedAt !== undefined)
-    office.counters.task(agent.agent, agent.state)
+  const ended = office.tasks.find(record.id, record.owner)
+  if (ended?.endedAt === undefined) return
+  const outcome = ended.state === 'cancelled' ? 'cancelled' : (ending?.outcome ?? 'gateway')
+  office.counters.task(ended.agent ?? 'none', ended.state, outcome)
 }

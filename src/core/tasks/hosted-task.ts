@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk, replyOf, wantedOf } from '../ask-client.ts'
+import { hasFailed } from '../outcome.ts'
 import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../ports.ts'
 
 interface Open {
@@ -68,8 +69,8 @@ export class HostedTask {
     if ('error' in this.#outcome)
       return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
     if (!('result' in this.#outcome)) return { ...state }
-    // It is a whole result of the call, as a modern server would have given it at once.
-    return { ...state, result: { resultType: 'complete', ...unrelated(this.#outcome.result.value()) } }
+    // It is a whole result of the call, as a modern server would have given it at once; that a tool failed is in the result.
+    return { ...state, status: 'completed', result: { resultType: 'complete', ...unrelated(this.#outcome.result.value()) } }
   }
 
   /** What whoever does the work says of it. */
@@ -174,6 +175,7 @@ export class HostedTask {
   }
 }
 
+/** As 2025-11-25 has it: a tool that says of its result that it failed ends its task as failed. */
 function endOf(answer: Answer): TaskState['status'] {
-  return 'result' in answer ? 'completed' : 'failed'
+  return 'result' in answer && !hasFailed(answer.result) ? 'completed' : 'failed'
 }

@@ -42,7 +42,7 @@ test('a turn that hangs is cancelled, one that crashes is a result, one without 
   assert.match(fallen.attempts[0]?.failure ?? '', /^auth: /)
 
   const crashed = await settled(desk, (await run('[[say so far]][[crash 3]]', 'open')).id)
-  assert.deepEqual([crashed.state, crashed.isError, crashed.text], ['completed', true, 'so far'])
+  assert.deepEqual([crashed.state, crashed.isError, crashed.text], ['failed', true, 'so far'])
   assert.match(crashed.why ?? '', /^crash in /)
 
   const { id } = await run('[[hang]]', 'open')

@@ -124,7 +124,7 @@ test('limit, login and start fall back to the next agent; what has had an effect
   const desk = deskOf(context, [acts, other])
   const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
 
-  assert.deepEqual([view.state, view.isError, view.why], ['completed', true, 'limit in prompt: quota'])
+  assert.deepEqual([view.state, view.isError, view.why], ['failed', true, 'limit in prompt: quota'])
   assert.equal(other.prompts.length, 0)
   for (const kind of ['timeout', 'crash', 'protocol'] as const) {
     const second = deskOf(context, [new FakeHost('a', fails(kind, 'prompt', 'x'), { priority: 1 }), other])
@@ -183,10 +183,10 @@ test('nobody answers: denied; nothing said and something denied is no success', 
   const asked = await settled(desk, id)
   assert.equal(asked.state, 'input_required')
   let view = asked
-  while (view.state !== 'completed')
+  while (view.state !== 'failed')
     view = (await desk.wait(id, 'ann', { ms: 20_000, since: view.seq })) ?? view
 
-  assert.deepEqual([view.isError, view.why, view.questions], [true, 'denied by policy', []])
+  assert.deepEqual([view.isError, view.why, view.questions], [true, 'denied, as nobody answered in time', []])
   assert.match(view.denied[0] ?? '', /nobody answered in time/)
 })
 

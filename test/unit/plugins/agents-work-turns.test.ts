@@ -12,11 +12,11 @@ test('each end of a turn is what it means', async context => {
   for (const { stopReason, isError, why } of ends) {
     const desk = deskOf(context, [new FakeHost('a', () => Promise.resolve({ stopReason, usage: undefined }))])
     const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
-    assert.deepEqual([view.state, view.isError, view.why], ['completed', isError, why])
+    assert.deepEqual([view.state, view.isError, view.why], [isError ? 'failed' : 'completed', isError, why])
   }
   const slow = deskOf(context, [new FakeHost('a', hangs)])
   const late = await settled(slow, (await slow.delegate(request({ timeoutMs: 5 }), ANN)).id)
-  assert.deepEqual([late.state, late.isError, late.why], ['completed', true, 'timeout: its time was over'])
+  assert.deepEqual([late.state, late.isError, late.why], ['failed', true, 'timeout: its time was over'])
   const apart = deskOf(context, [new FakeHost('a', hangs, { isolation: 'worktree' })])
   const failed = await settled(apart, (await apart.delegate(request({ isolation: 'none' }), ANN)).id)
   assert.deepEqual([failed.state, failed.why], ['failed', 'the gateway failed: no worktree here'])
