@@ -97,7 +97,7 @@ async function build(
   around: Surroundings,
   before: Generation | undefined,
 ): Promise<Generation> {
-  const { config, directory } = written
+  const { config, directory, files } = written
   around.privatePlaces.add(privatePlacesOf(written))
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
   const plugins = ordered([
@@ -109,7 +109,7 @@ async function build(
   const { log, clock, slots, programs } = around
   const { hide } = around.secrets
   const state = around.memories?.directory
-  const api = { config, directory, log, clock, slots, programs, state, hide, keeper: around.keeper }
+  const api = { config, directory, files, log, clock, slots, programs, state, hide, keeper: around.keeper }
   const hooks = await install(plugins, api)
   const loaded = { ...written, config: configured(config, hooks, directory) }
   around.secrets.add(secretsIn(loaded.config))

@@ -51,6 +51,8 @@ export interface PluginApi<Options = unknown> {
   readonly clock: Clock
   /** What relative paths of the configuration are relative to. */
   readonly directory: string
+  /** Every file that the configuration was read from, the main one first: overlays, what it extends, what `${file:}` names. */
+  readonly files: readonly string[]
   /** The text with every secret of the configuration replaced by `***`, also where it is encoded as base64, hex, or for a URL. */
   hide(text: string): string
   /** Gives the taps of `recorded` something that happened in this plugin and that an audit should have. */

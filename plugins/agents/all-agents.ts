@@ -14,8 +14,12 @@ import { routing } from './work/routing.ts'
 export function allAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
   const agents = declared(api)
   for (const agent of agents) checkProgram(agent, api)
+  if (agents.length > 0 && api.options.roots === undefined) api.log.warn(NO_ROOTS)
   return agents
 }
+
+const NO_ROOTS =
+  'agents.roots names no directory: each task works in an empty one of its own, and can name neither cwd nor files'
 
 /** What may never run is refused before anybody asks for it; what is not there may be installed until then. */
 function checkProgram(
@@ -34,7 +38,7 @@ function checkProgram(
 
 function declared({ options, directory }: PluginApi<AgentsConfig>): AgentSettings[] {
   const { registry, defaults, commands, roots } = options
-  for (const root of roots) {
+  for (const root of roots ?? []) {
     if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() === true) continue
     throw refused(`agents.roots: "${root}" is no directory`)
   }

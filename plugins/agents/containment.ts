@@ -3,67 +3,79 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject, PluginApi } from '../../src/plugin.ts'
 import { clientSide as openClientSide } from './contain/client-side.ts'
-import { Roots } from './contain/paths.ts'
+import { Roots, wrongPath } from './contain/paths.ts'
 import { decide } from './contain/permissions.ts'
+import { Protected } from './contain/protected.ts'
+import { Scratch } from './contain/scratch.ts'
 import { cleanText } from './contain/text.ts'
 import { Worktrees } from './contain/worktree.ts'
 import type { AgentSettings, AgentsConfig } from './settings-ports.ts'
-import type { ClientSide, Containment } from './work-ports.ts'
+import type { ClientSide, Containment, Worktree } from './work-ports.ts'
 
 /** Most of a diff that is kept with a task; the branch has all of it. */
 const MAX_DIFF = 4 * 1024 * 1024
 const FILES = ['fs/read_text_file', 'fs/write_text_file'] as const
 const TERMINALS = ['create', 'output', 'wait_for_exit', 'kill', 'release'].map(verb => `terminal/${verb}`)
 
-type Api = Pick<PluginApi, 'directory' | 'programs' | 'clock' | 'state'>
+type Api = Pick<PluginApi, 'directory' | 'programs' | 'clock' | 'state' | 'config' | 'files'>
 
 /** The bounds on agents, as the desk needs them, for one configuration. */
 export function containmentFor({ roots: names }: AgentsConfig, api: Api): Containment {
   const { directory } = api
+  const own = new Protected(api)
+  const scratch = new Scratch(folderOf(api.state, 'scratch'))
   let roots: Promise<Roots> | undefined
-  const rootsNow = (): Promise<Roots> => (roots ??= Roots.of(names, directory).catch(forget))
+  const rootsNow = (all: readonly string[]): Promise<Roots> =>
+    (roots ??= Roots.of(all, directory).catch(forget))
   const forget = (error: unknown): never => {
     // What is not there yet may be there for the next task.
     roots = undefined
     throw error
   }
-  const folder = worktreesIn(api.state)
+  const folder = folderOf(api.state, 'worktrees')
   return {
     async resolve({ cwd: wanted, files: named }) {
-      const known = await rootsNow()
+      if (names === undefined) return { cwd: await scratch.directory(wanted, named), files: [] }
+      const known = await rootsNow(names)
       const cwd = wanted === undefined ? known.first : await known.directory(wanted)
-      return { cwd, files: await Promise.all(named.map(file => known.file(file, cwd))) }
+      const files = await Promise.all(named.map(file => known.file(file, cwd)))
+      refuseOwn(own, cwd, files)
+      return { cwd, files }
     },
     async decide(call, policy, cwd) {
       const { do: verdict, rule } = await decide(policy, { call, options: [] }, { cwd, directory })
       return { do: verdict, by: rule }
     },
-    clientSide: (settings, cwd, files) => lazyClientSide(settings, { cwd, files }, api),
-    async worktree(task, cwd) {
-      const worktrees = new Worktrees(api.programs, await folder())
-      const worktree = (await worktrees.resume(cwd, task)) ?? (await worktrees.begin(cwd, task))
-      return {
-        cwd: worktree.directory,
-        warnings: worktree.warnings,
-        async changes() {
-          const { diff, filesChanged, truncated, bytesTotal, kept } = await worktree.finish(MAX_DIFF)
-          const where = kept === undefined ? '' : `# on branch ${kept.branch}, in ${kept.directory}\n`
-          const cut = truncated ? `\n# cut: ${bytesTotal} bytes in all\n` : ''
-          return { diff: where + diff + cut, files: filesChanged }
-        },
-        // What has changed stays for whoever takes it over; without a change it has gone already.
-        close: () => Promise.resolve(),
-      }
+    clientSide: (settings, cwd, files) => lazyClientSide(settings, { cwd, files, own }, api),
+    worktree: async (task, cwd) => worktreeOf(new Worktrees(api.programs, await folder()), task, cwd),
+    async prune(isKept) {
+      await scratch.prune(isKept)
+      return new Worktrees(api.programs, await folder()).prune({ has: isKept })
     },
-    prune: async isKept => new Worktrees(api.programs, await folder()).prune({ has: isKept }),
     clean: cleanText,
+  }
+}
+
+async function worktreeOf(worktrees: Worktrees, task: string, cwd: string): Promise<Worktree> {
+  const worktree = (await worktrees.resume(cwd, task)) ?? (await worktrees.begin(cwd, task))
+  return {
+    cwd: worktree.directory,
+    warnings: worktree.warnings,
+    async changes() {
+      const { diff, filesChanged, truncated, bytesTotal, kept } = await worktree.finish(MAX_DIFF)
+      const where = kept === undefined ? '' : `# on branch ${kept.branch}, in ${kept.directory}\n`
+      const cut = truncated ? `\n# cut: ${bytesTotal} bytes in all\n` : ''
+      return { diff: where + diff + cut, files: filesChanged }
+    },
+    // What has changed stays for whoever takes it over; without a change it has gone already.
+    close: () => Promise.resolve(),
   }
 }
 
 /** What is off is absent; what is on is made when the agent asks for it first. */
 function lazyClientSide(
   settings: AgentSettings,
-  { cwd, files }: { readonly cwd: string; readonly files: readonly string[] },
+  { cwd, files, own }: { readonly cwd: string; readonly files: readonly string[]; readonly own: Protected },
   { programs, clock }: Api,
 ): ClientSide {
   const { readFiles, writeFiles, terminal } = settings.client
@@ -74,7 +86,7 @@ function lazyClientSide(
   ]
   let opened: ReturnType<typeof openClientSide> | undefined
   const open = (): ReturnType<typeof openClientSide> =>
-    (opened ??= openClientSide({ settings, directory: cwd, files, programs, clock }))
+    (opened ??= openClientSide({ settings, directory: cwd, files, programs, clock, own }))
   const handler = (method: string) => async (params: JsonObject, signal?: AbortSignal) => {
     const handle = (await open()).handlers.get(method)
     if (handle === undefined) throw new Error(`${method} is not served`)
@@ -86,12 +98,20 @@ function lazyClientSide(
   }
 }
 
-/** Where worktrees are; in a temporary place where nothing outlives this process. */
-function worktreesIn(state: string | undefined): () => Promise<string> {
+/** No task works among the gateway's own files, or is given one of them. */
+function refuseOwn(own: Protected, cwd: string, files: readonly string[]): void {
+  const why = own.whyNot(cwd, 'write')
+  if (why !== undefined) throw wrongPath('cwd', cwd, why)
+  for (const file of files) {
+    const whyFile = own.whyNot(file, 'read')
+    if (whyFile !== undefined) throw wrongPath('file', file, whyFile)
+  }
+}
+
+/** A folder of the state directory; a temporary one where nothing outlives this process. */
+function folderOf(state: string | undefined, name: string): () => Promise<string> {
   let made: Promise<string> | undefined
   return () =>
     (made ??=
-      state === undefined
-        ? mkdtemp(join(tmpdir(), 'tapgate-worktrees-'))
-        : Promise.resolve(join(state, 'worktrees')))
+      state === undefined ? mkdtemp(join(tmpdir(), `tapgate-${name}-`)) : Promise.resolve(join(state, name)))
 }

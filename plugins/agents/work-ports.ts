@@ -5,6 +5,7 @@ import type { AgentSettings, PermissionPolicy } from './settings-ports.ts'
 export interface Containment {
   /**
    * The directory of a task, and the files it is given, as real paths below the roots; the first root where none is named.
+   * Where there are no roots, a task has an empty directory of its own, and may name nothing else.
    * @throws GatewayError that says which of them is outside, or not there
    */
   resolve(wish: {
@@ -17,7 +18,7 @@ export interface Containment {
   clientSide(settings: AgentSettings, cwd: string, files: readonly string[]): ClientSide
   /** A worktree for a task; the one it had before where that is still there. @throws Error that says why there can be none */
   worktree(task: string, cwd: string): Promise<Worktree>
-  /** Removes the worktrees of tasks that are kept no more; their changes stay on their branches. Says of which tasks. */
+  /** Removes the worktrees and own directories, by name, of tasks that are kept no more; changes of a worktree stay on its branch. Says of which tasks. */
   prune(isKept: (task: string) => boolean): Promise<readonly string[]>
   /** Agent text without control and escape sequences. */
   clean(text: string): string

@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../config/index.ts'
 import { formatProblem } from '../config/problem.ts'
 import { gatewayError } from '../errors.ts'
 import type { GatewayOptions } from '../gateway-api.ts'
+import { reloadUnlessInReach } from './agent-reach.ts'
 import { announceWhenSettled, listenerAnnouncer } from './announce.ts'
 import { serveControl } from './control.ts'
 import { serveLog } from './logs.ts'
@@ -45,13 +46,13 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   follow(source)
   const { environment, cwd } = terminal
   const options = { log, environment, load, state: stateDirectory(source, terminal), fresh: flags.fresh }
+  let running = source
   const gateway = await gatewayFor(source, workerCount(flags.workers), host, options)
   // Why one was refused is logged by who listens.
   const reload = (): void => void gateway.reload().catch(() => undefined)
-  const files = watchFiles(reload)
+  const files = watchFiles(() => reloadUnlessInReach(running, log, reload))
   const sayListeners = listenerAnnouncer(gateway, log)
   const control = serveControl({ gateway, env: flags.env ?? environment['GATEWAY_ENV'], terminal, log, host })
-  let running = source
   const inForce = (current: LoadedConfig): void => {
     running = current
     follow(current)

@@ -11,6 +11,7 @@ export interface InstallContext {
   readonly clock: Clock
   readonly slots: SlotTable
   readonly directory: string
+  readonly files: readonly string[]
   readonly programs: Programs
   readonly state: string | undefined
   /** Who keeps what must hold for several processes. */
@@ -31,7 +32,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
 async function setUp(
   one: Chosen,
   hooks: Hooks,
-  { config, log, clock, slots, directory, programs, state, hide, keeper }: InstallContext,
+  { config, log, clock, slots, directory, files, programs, state, hide, keeper }: InstallContext,
 ): Promise<void> {
   const { plugin } = one
   const options = await checkOptions(one)
@@ -43,6 +44,7 @@ async function setUp(
       log: log.child({ plugin: plugin.name }),
       clock,
       directory,
+      files,
       programs,
       state,
       hide,

@@ -3,6 +3,7 @@ import type { SessionSide } from '../agent-ports.ts'
 import type { AgentSettings } from '../settings-ports.ts'
 import { readText, writeText } from './files.ts'
 import { Roots } from './paths.ts'
+import type { Protected } from './protected.ts'
 import { RequestRefused } from './refused.ts'
 import { Terminals } from './terminals.ts'
 
@@ -22,6 +23,8 @@ export interface ClientSideOptions {
   readonly home?: string
   readonly programs: Programs
   readonly clock: Clock
+  /** The gateway's own files, which are for no agent. */
+  readonly own?: Protected | undefined
 }
 
 /** What a gateway does for the agent of one session. */
@@ -36,14 +39,14 @@ type Handler = (params: JsonObject) => Promise<JsonObject>
 
 /** The handlers of one session. They do not bind what the agent does with its own tools. */
 export async function clientSide(options: ClientSideOptions): Promise<ClientSide> {
-  const { directory, files, settings } = options
+  const { directory, files, settings, own: gateways } = options
   const { readFiles, writeFiles, maxFile, terminal } = settings.client
   const own = await Roots.of([directory], directory)
   const readable = await Roots.of([directory, ...files], directory)
   const terminals = terminal && new Terminals(options, terminal, own)
   const handlers: [string, Handler][] = [
-    ...rows(readFiles, { 'fs/read_text_file': params => readText(readable, params, maxFile) }),
-    ...rows(writeFiles, { 'fs/write_text_file': params => writeText(own, params, maxFile) }),
+    ...rows(readFiles, { 'fs/read_text_file': params => readText(readable, params, maxFile, gateways) }),
+    ...rows(writeFiles, { 'fs/write_text_file': params => writeText(own, params, maxFile, gateways) }),
     ...(terminals === undefined ? [] : terminalRows(terminals)),
   ]
   return {

@@ -4,6 +4,7 @@ import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { JsonObject } from '../../../src/plugin.ts'
 import { OpenDirectory, openFile } from './opened.ts'
+import type { Protected } from './protected.ts'
 import { existing, type Place, type Roots, whyNotRead, wrongPath } from './paths.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
@@ -13,10 +14,15 @@ const BLOCK = 64 * 1024
  * `fs/read_text_file`: some or all lines of a file below the roots, counted from 1.
  * @throws GatewayError GW_AGENT_PATH
  */
-export async function readText(roots: Roots, params: JsonObject, maxFile: number): Promise<JsonObject> {
+export async function readText(
+  roots: Roots,
+  params: JsonObject,
+  maxFile: number,
+  own?: Protected,
+): Promise<JsonObject> {
   const [line, limit] = [countOf(params, 'line'), countOf(params, 'limit')]
   const found = existing('path', params.path, await roots.place('path', params.path))
-  const why = whyNotRead(found.stats)
+  const why = whyNotRead(found.stats) ?? own?.whyNot(found.real, 'read')
   if (why !== undefined) throw wrongPath('path', params.path, why)
   const handle = await openFile(found.real)
   try {
@@ -34,10 +40,15 @@ export async function readText(roots: Roots, params: JsonObject, maxFile: number
  * `fs/write_text_file`: the whole file at once, or not at all. Directories on the way are made.
  * @throws GatewayError GW_AGENT_PATH
  */
-export async function writeText(roots: Roots, params: JsonObject, maxFile: number): Promise<JsonObject> {
+export async function writeText(
+  roots: Roots,
+  params: JsonObject,
+  maxFile: number,
+  own?: Protected,
+): Promise<JsonObject> {
   const content = contentOf(params, maxFile)
   const place = await roots.place('path', params.path)
-  const why = whyNotWritten(roots, place)
+  const why = whyNotWritten(roots, place) ?? own?.whyNot(place.real, 'write')
   if (why !== undefined) throw wrongPath('path', params.path, why)
   const names = place.is === 'found' ? [path.posix.basename(place.real)] : place.names
   const from = place.is === 'found' ? path.posix.dirname(place.real) : place.existing

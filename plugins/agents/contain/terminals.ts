@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import path from 'node:path'
 import { globs, type JsonObject, RPC } from '../../../src/plugin.ts'
 import type { ClientSideOptions } from './client-side.ts'
+import { lookUp } from './lookup.ts'
 import { existing, type Roots, wrongPath } from './paths.ts'
 import { RequestRefused } from './refused.ts'
 import { realProgram, terminalRequest, type TerminalRequest } from './terminal-request.ts'
@@ -77,6 +79,7 @@ export class Terminals {
     const cwd = await this.#directoryOf(request)
     const base = programs.environment(settings.inheritEnv, {})
     const command = await this.#programOf(request, base.PATH, cwd)
+    await this.#refuseOwnFiles(request, cwd)
     const { sandbox, ceilings } = settings
     return Terminal.run(
       programs,
@@ -106,8 +109,21 @@ export class Terminals {
   async #directoryOf({ cwd }: TerminalRequest): Promise<string> {
     if (cwd === undefined || cwd === null) return this.#options.directory
     const found = existing('cwd', cwd, await this.#roots.place('cwd', cwd))
-    if (!found.stats.isDirectory()) throw wrongPath('cwd', cwd, 'is no directory')
+    const why = found.stats.isDirectory() ? this.#options.own?.whyNot(found.real, 'write') : 'is no directory'
+    if (why !== undefined) throw wrongPath('cwd', cwd, why)
     return found.real
+  }
+
+  /** What a program does with its arguments nobody knows: none that names a file of the gateway is passed. */
+  async #refuseOwnFiles({ args }: TerminalRequest, cwd: string): Promise<void> {
+    const { own } = this.#options
+    const names = args.flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)]).filter(name => name !== '')
+    for (const name of new Set(names)) {
+      const { real } = await lookUp(path.posix.isAbsolute(name) ? name : `${cwd}/${name}`, () => true)
+      if (own?.whyNot(real, 'write') === undefined) continue
+      const why = `"${cleanLine(name)}" is a file of the gateway itself`
+      throw new RequestRefused(RPC.invalidParams, why)
+    }
   }
 
   /** By its real path, which is also what is run: a link that is changed meanwhile leads nowhere else. */

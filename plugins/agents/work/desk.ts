@@ -164,7 +164,7 @@ export class TaskDesk implements Desk {
     const { journal } = live ?? liveOf(office, record, undefined, { owner, subject: '', parent: undefined })
     if (!journal.move([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
     office.output.withdraw(id)
-    if (live === undefined) office.counters.task(record.agent ?? 'none', 'cancelled', 'cancelled')
+    if (live === undefined) office.counters.task(record.agent ?? 'none', 'cancelled', 'stopped')
     else stop(live, why)
     // What it began for itself nobody waits for any more.
     for (const { record: other } of office.live.values())

@@ -10,7 +10,7 @@ export interface TurnFacts {
 }
 
 /** What came of a task, for counting: few words, whoever made it. */
-export type Outcome = 'completed' | 'cancelled' | 'denied' | 'gateway' | FailureKind
+export type Outcome = 'completed' | 'denied' | 'gateway' | FailureKind
 
 /** How a task ends; `interrupted` may go on. */
 export interface Ending {

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { reasonOf } from '../../../src/plugin.ts'
 import type { Office } from './office.ts'
 import { hasEnded } from './record.ts'
@@ -46,9 +47,11 @@ export function tidyUp(office: Office): () => void {
 /** The worktrees of tasks that are kept no more go. Never rejects. */
 export async function prune(office: Office): Promise<void> {
   const { log } = office.environment
-  let grounds: ReadonlySet<string> | undefined
+  let kept: ReadonlySet<string> | undefined
+  const keptNow = (): ReadonlySet<string> =>
+    new Set([...office.tasks.grounds(), ...office.tasks.directories().map(cwd => basename(cwd))])
   // Looked up when the worktrees have been listed: what begins later is not among them.
-  const isKept = (task: string): boolean => (grounds ??= office.tasks.grounds()).has(task)
+  const isKept = (name: string): boolean => (kept ??= keptNow()).has(name)
   try {
     const pruned = await office.parts.containment.prune(isKept)
     if (pruned.length > 0) log.info('worktrees of forgotten tasks are removed', { tasks: pruned.length })

@@ -180,8 +180,11 @@ async function finish(office: Office, live: LiveTask, ending: Ending | undefined
     journal.move(ACTIVE, ending.state, ending.why === undefined ? {} : { why: ending.why })
   }
   journal.last()
-  const ended = office.tasks.find(record.id, record.owner)
+  countEnd(office, record, ending)
+}
+
+function countEnd(office: Office, { id, owner }: LiveTask['record'], ending: Ending | undefined): void {
+  const ended = office.tasks.find(id, owner)
   if (ended?.endedAt === undefined) return
-  const outcome = ended.state === 'cancelled' ? 'cancelled' : (ending?.outcome ?? 'gateway')
-  office.counters.task(ended.agent ?? 'none', ended.state, outcome)
+  office.counters.task(ended.agent ?? 'none', ended.state, ending?.outcome ?? 'gateway')
 }

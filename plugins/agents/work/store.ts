@@ -119,6 +119,12 @@ export class TaskStore {
     return new Set(rows.map(({ ground }) => String(ground)))
   }
 
+  /** The directories that tasks work in. For the gateway itself, whoever's they are. */
+  directories(): readonly string[] {
+    const rows = this.#database.all(`SELECT DISTINCT json_extract(start, '$.cwd') AS cwd FROM tasks`)
+    return rows.map(({ cwd }) => String(cwd))
+  }
+
   /** How many tasks one task and its children have begun; they are its owner's. */
   descendants(root: string, owner: string): number {
     const sql = 'SELECT count(*) AS n FROM tasks WHERE root = ? AND owner = ? AND id <> root'

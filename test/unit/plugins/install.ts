@@ -89,6 +89,7 @@ export async function install<O>(
     directory: '.',
     programs: NO_PROGRAMS,
     state: undefined,
+    files: [],
     hide,
     record: event => hooks.runner('recorded')?.(event),
   })

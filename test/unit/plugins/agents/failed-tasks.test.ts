@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AgentFailure } from '../../../../plugins/agents/agent-ports.ts'
-import { ANN, call, CANCELLED, deskOf, END, FakeHost, OPTIONS, type Play } from '../agents-work-kit.ts'
+import { ANN, call, CANCELLED, deskOf, FakeHost, OPTIONS, type Play } from '../agents-work-kit.ts'
 import { request, settled } from '../agents-work-kit.ts'
 
 const failing =
