@@ -1372,9 +1372,9 @@ export interface AgentsConfig {
    */
   readonly commands?: readonly string[]
   /**
-   * Directories that a task may work in, relative to the configuration; links are followed. The first one is where a task works that names no directory.
+   * Directories that a task may work in, relative to the configuration; links are followed. The first one is where a task works that names no directory. Without it each task works in an empty directory of its own, in the state directory, and can name neither `cwd` nor `files`. The gateway's own files are for no agent, wherever they lie.
    */
-  readonly roots: readonly string[]
+  readonly roots?: readonly string[]
   readonly routing?: AgentRoutingConfig
   readonly tasks?: AgentTasksConfig
   /**

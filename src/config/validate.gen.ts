@@ -15130,9 +15130,6 @@ if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.list === undefined){
 data.list = {};
 }
-if(data.roots === undefined){
-data.roots = ["."];
-}
 if(data.processes === undefined){
 data.processes = 4;
 }
@@ -15406,6 +15403,7 @@ vErrors.push(err20);
 errors++;
 }
 }
+if(data.roots !== undefined){
 let data9 = data.roots;
 if(Array.isArray(data9)){
 if(data9.length < 1){
@@ -15464,6 +15462,7 @@ else {
 vErrors.push(err25);
 }
 errors++;
+}
 }
 if(data.routing !== undefined){
 if(!(validate152(data.routing, {instancePath:instancePath+"/routing",parentData:data,parentDataProperty:"routing",rootData}))){
