@@ -1,4 +1,4 @@
-import type { LoadedConfig } from './config/index.ts'
+import type { LoadedConfig, Problem } from './config/index.ts'
 import type {
   Log,
   LogLine,
@@ -90,6 +90,8 @@ export interface Inspection {
   >
   readonly catalog: readonly CatalogRow[]
   readonly withheld: readonly WithheldRow[]
+  /** What the configuration says of tools and prompts that no server lists, as far as their lists are known. */
+  readonly unmatched: readonly Problem[]
 }
 
 /** A client inside the process: it takes the same road as any other. */

@@ -9,14 +9,16 @@ import type { Generation } from './generation.ts'
 import { HOOKS, type HookName } from './hooks/kinds.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
 import { KINDS, type Kind } from './protocol/methods.ts'
+import { unmatchedPatterns } from './unmatched.ts'
 import { ownPackage } from './util/version.ts'
 
 /** What runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
 export async function inspect(
-  { graph, plugins }: Generation,
+  generation: Generation,
   listeners: readonly Listener[],
   asks = true,
 ): Promise<Inspection> {
+  const { graph, plugins } = generation
   const views = await Promise.all(
     (asks ? KINDS : []).map(kind => graph.catalog.load(kind, onlooker(ownPackage())).catch(() => undefined)),
   )
@@ -34,6 +36,7 @@ export async function inspect(
     hooks: hookOrder(graph),
     catalog: entries.map(rowOf),
     withheld: withheld.map(({ entry, owner }) => ({ ...rowOf(entry), owner })),
+    unmatched: await unmatchedPatterns(generation, asks),
   }
 }
 

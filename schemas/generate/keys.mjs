@@ -1,17 +1,19 @@
 import { format } from 'prettier'
 import { resolve, walk } from './walk.mjs'
 
-/** Paths whose values are secret, and paths that take a number or a boolean, `*` standing for any name. */
+/** Paths whose values are secret or globs, and paths that take a number or a boolean, `*` standing for any name. */
 export async function keyTable(schema) {
   const secret = new Set()
   const number = new Set()
   const boolean = new Set()
+  const glob = new Set()
   const types = {}
   const files = {}
   walk(schema, schema, (path, part) => {
     const accepted = [part.type].flat()
     if (part['x-secret']) secret.add(path)
     if (part['x-private']) files[path] = part['x-private']
+    if (part['x-globs']) glob.add(path)
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
     if (part.discriminator)
@@ -26,6 +28,7 @@ export async function keyTable(schema) {
     table('BOOLEAN_PATHS', 'Values that may be true or false.', boolean),
     `/** What a path of the gateway's own leads to. */\nexport type PrivateKind = 'file' | 'directory' | 'module'\n`,
     `/** Paths of files and directories that only the gateway may see. */\nexport const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = ${JSON.stringify(files)}\n`,
+    table('GLOB_PATHS', 'Globs: a text, a list of them, or the keys of a map.', glob),
     `/** What \`type\` may be. */\nexport const TYPES: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(types)}\n`,
   ].join('\n')
   return format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 110 })

@@ -18,9 +18,28 @@ export function keyReference(schema) {
     '',
     '`<name>` is a name you choose.',
     '',
+    ...GLOBS,
+    '',
     ...sections,
   ].join('\n')
 }
+
+const GLOBS = [
+  '## Globs',
+  '',
+  'Names, URIs, subjects and command lines are matched by globs, which match the whole text, and its case:',
+  '',
+  '| Glob | Matches |',
+  '| --- | --- |',
+  '| `*` | any text, also none; slashes and line breaks too |',
+  '| `?` | any one character |',
+  '| `[a-z_]`, `[!0-9]` | one character of the class; one that is not in it |',
+  '| `{read,list}_*` | either; braces may be nested, and without a comma they stand for themselves, as in `file:///{path}` |',
+  '| `\\{`, `\\[`, `\\*`, `\\?`, `\\\\` | the character itself |',
+  '',
+  'A `{` or `[` that is not closed is a mistake in the configuration. What `allow`, `deny`, `rename`, `describe`, `timeout`, `retry.tools`, `cache.tools` and profiles say of tools and prompts',
+  'that no server lists is a warning as soon as the lists are known: in the log of `serve`, in `inspect`, and in `validate` from what an earlier run has saved.',
+]
 
 function section(key, part, schema) {
   const at = resolve(part, schema)

@@ -19,7 +19,7 @@ export function validator(schema) {
     messages: false,
     code: { source: true, esm: true, lines: true },
   })
-  ajv.addVocabulary(['x-secret', 'x-says', 'x-private'])
+  ajv.addVocabulary(['x-secret', 'x-says', 'x-globs', 'x-private'])
   const code = standalone.default(ajv, ajv.compile(schema))
   if (/\brequire\(|\bimport\b/.test(code))
     throw new Error('the validator needs a helper of ajv at run time; inline it')

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from '../config/index.ts'
+import { formatProblem, type LoadedConfig } from '../config/index.ts'
 import type { Log } from '../core/ports.ts'
 import type { RunningGateway } from './running-gateway.ts'
 import { summaryFields, summaryLines } from './summary.ts'
@@ -21,10 +21,11 @@ export async function announceWhenSettled(
   gateway: RunningGateway,
   { config }: LoadedConfig,
   log: Log,
-  { err }: Terminal,
+  { cwd, err }: Terminal,
 ): Promise<void> {
   await gateway.settled()
   const inspection = { ...(await gateway.inspect()), listeners: gateway.listeners }
+  for (const problem of inspection.unmatched) log.warn(formatProblem(problem, cwd))
   if (err.width === undefined || config.log.format === 'json')
     return log.info('serving', summaryFields(inspection))
   for (const line of summaryLines(inspection, config.server.name, err)) err.line(line)

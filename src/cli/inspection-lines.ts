@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
 import type { CatalogRow, Inspection, UpstreamStatus } from '../gateway-api.ts'
+import { formatProblem } from '../config/index.ts'
 import { configLines } from './config-lines.ts'
 import type { FullInspection } from './inspect.ts'
 import { oneLine } from './plain-text.ts'
@@ -30,6 +31,7 @@ export function inspectionLines(
     ...section('plugins', '', pluginLines(inspection, out), out),
     ...section('hooks', 'plugins in the order they run', hookLines(inspection, out), out),
     ...section('catalog', offerText(catalog), catalogLines(catalog, out), out),
+    ...section('warnings', '', warningLines(inspection, terminal), out),
     ...section('withheld', 'owned by another upstream', withheldLines(withheld, out), out),
   ]
 }
@@ -115,6 +117,12 @@ function withheldLines(withheld: Inspection['withheld'], out: Output): string[] 
     `owned by ${owner}`,
   ])
   return table(rows, out, 2)
+}
+
+function warningLines({ warnings, unmatched }: FullInspection, { cwd, out }: Terminal): string[] {
+  return [...warnings, ...unmatched].map(
+    problem => `  ${out.paint('yellow', 'warning')} ${formatProblem(problem, cwd)}`,
+  )
 }
 
 const KIND_NAMES: Readonly<Record<CatalogRow['kind'], string>> = {

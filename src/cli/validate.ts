@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Problem } from '../config/index.ts'
 import { plural } from './plural.ts'
 import { problemLine } from './report.ts'
 import { warningLog } from './logs.ts'
+import { stateDirectory } from './state-directory.ts'
 import { loadSource } from './source.ts'
 import type { SourceFlags } from './source.ts'
 import type { Terminal } from './terminal.ts'
@@ -36,8 +38,12 @@ export async function validate(flags: SourceFlags, terminal: Terminal): Promise<
   const source = await loadSource(flags, terminal)
   const { createGateway } = await import('../gateway.ts')
   const warned: string[] = []
-  const gateway = await createGateway(source, { log: warningLog(warned), environment: terminal.environment })
-  const { upstreams, plugins } = await gateway.inspect()
+  const { environment } = terminal
+  const saved = stateDirectory(source, terminal)
+  // What an earlier run has saved is looked at where there is any; nothing is made for it.
+  const state = saved !== undefined && existsSync(saved) ? saved : undefined
+  const gateway = await createGateway(source, { log: warningLog(warned), environment, state })
+  const { upstreams, plugins, unmatched } = await gateway.inspect()
   await gateway.close()
   return {
     valid: true,
@@ -45,7 +51,7 @@ export async function validate(flags: SourceFlags, terminal: Terminal): Promise<
     upstreams: upstreams.length,
     listeners: Object.keys(source.config.listeners).length,
     plugins: plugins.length,
-    warnings: [...source.warnings, ...warned.map(message => warningOf(message, source.file))],
+    warnings: [...source.warnings, ...unmatched, ...warned.map(message => warningOf(message, source.file))],
   }
 }
 

@@ -3,6 +3,7 @@ import { checkAgents } from './checks/agents.ts'
 import { checkCache } from './checks/cache.ts'
 import { checkCommands } from './checks/commands.ts'
 import { checkForwarded } from './checks/forwarded.ts'
+import { checkGlobs } from './checks/globs.ts'
 import { checkListeners } from './checks/listeners.ts'
 import { checkNames } from './checks/names.ts'
 import { checkPaths } from './checks/paths.ts'
@@ -16,6 +17,7 @@ import type { Report } from './problem.ts'
 /** What a schema cannot say: names that must exist, clashes, and what can never happen. Takes any value, valid or not. */
 export function check(config: unknown, isFile: (path: string) => boolean, report: Report): void {
   checkNames(config, report)
+  checkGlobs(config, report)
   checkAgents(config, report)
   checkPrefixes(config, report)
   checkListeners(config, report)

@@ -2060,7 +2060,7 @@ return errors === 0;
 
 const schema58 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"}};
 const schema59 = {"type":"object","additionalProperties":false,"properties":{"attempts":{"type":"integer","minimum":1,"maximum":10},"backoff":{"$ref":"#/$defs/duration"},"tools":{"$ref":"#/$defs/globList"}}};
-const schema61 = {"type":"array","items":{"type":"string","minLength":1}};
+const schema61 = {"x-globs":true,"type":"array","items":{"type":"string","minLength":1}};
 
 function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -2651,7 +2651,7 @@ validate38.errors = vErrors;
 return errors === 0;
 }
 
-const schema74 = {"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}}};
+const schema74 = {"x-globs":true,"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}}};
 const schema75 = {"type":"object","additionalProperties":false,"properties":{"ttl":{"$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}}}};
 
 function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -7428,7 +7428,7 @@ return errors === 0;
 }
 
 const schema146 = {"type":"object","additionalProperties":false,"properties":{"file":{"x-private":"file","type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
-const schema148 = {"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
+const schema148 = {"x-globs":true,"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
 
 function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;

@@ -29,6 +29,23 @@ export function globs(patterns: string | readonly string[]): (text: string) => b
   return text => exact.has(text) || loose.some(places => matches(places, text))
 }
 
+/** The `{` or `[` of a glob that is not closed, if there is one: it would stand for itself, which nobody means. */
+export function unclosedIn(pattern: string): '{' | '[' | undefined {
+  let depth = 0
+  for (let at = 0; at < pattern.length; at++) {
+    const character = pattern[at]
+    if (character === '\\') at++
+    else if (character === '{') depth++
+    else if (character === '}' && depth > 0) depth--
+    else if (character === '[') {
+      const end = pattern.indexOf(']', at + 2)
+      if (end < 0) return '['
+      at = end
+    }
+  }
+  return depth > 0 ? '{' : undefined
+}
+
 /** `a{b,c}d` as `abd` and `acd`. Braces without a comma stand for themselves, as in `file:///{path}`. */
 function alternatives(pattern: string): string[] {
   const finished: string[] = []

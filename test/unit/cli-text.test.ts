@@ -119,6 +119,7 @@ const INSPECTION: Inspection = {
     { kind: 'tools', name: 'web__a', upstream: 'web', original: 'a' },
     { kind: 'prompts', name: 'web__b', upstream: 'web', original: 'b' },
   ],
+  unmatched: [],
   withheld: [{ kind: 'tools', name: 'x', upstream: 'web', original: 'x', owner: 'other' }],
 }
 
@@ -143,7 +144,7 @@ test('the summary says what is served, what is wrong, and how to point a client 
 test('an inspection shows what an upstream sent that nobody could be given', () => {
   const out = output()
   const inspection = {
-    ...{ listeners: [], plugins: [], hooks: {}, catalog: [], withheld: [] },
+    ...{ listeners: [], plugins: [], hooks: {}, catalog: [], withheld: [], unmatched: [] },
     ...{ file: undefined, files: [], config: {}, origins: [], warnings: [] },
     upstreams: [
       { name: 'loud', type: 'stdio', state: 'ready' as const, dropped: { progress: 2, response: 1 } },

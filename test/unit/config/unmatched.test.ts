@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { stateDirectory } from '../../../src/cli/state-directory.ts'
+import { validate } from '../../../src/cli/validate.ts'
+import type { Output, Terminal } from '../../../src/cli/terminal.ts'
+import { loadConfig } from '../../../src/config/index.ts'
+import { formatProblem } from '../../../src/config/problem.ts'
+import { createGateway } from '../../../src/index.ts'
+import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
+import { directoryWith } from './temp.ts'
+
+const TOOLS = { read_file: () => 'a', write_file: () => 'b', delete_file: () => 'c' }
+const out: Output = { line: () => undefined, paint: (_style, text) => text, width: undefined }
+
+describe('what names a tool that no server lists', () => {
+  it('is a warning at its place as soon as the list is known, while the server runs and from what was saved', async t => {
+    const { file, cwd, environment } = await written(t, url => [
+      `  files:`,
+      `    type: http`,
+      `    url: ${url}`,
+      `    tools:`,
+      `      deny: [delet_file, "write_*"]`,
+      `      allow: ["*_file"]`,
+      `      rename: { red_file: read }`,
+      `      timeout: { write_flie: 5m }`,
+      `    retry: { tools: ["list_*"] }`,
+      `filters: { tools: { deny: ["files__remove_*", "files__read_*"] } }`,
+      `profiles: { small: { tools: { allow: [files__raed_file, files__write_file] } } }`,
+    ])
+    const terminal: Terminal = { cwd, environment, out, err: out }
+    const expected = [
+      'gateway.yaml:8:14 /upstreams/files/tools/deny/0 "delet_file" matches no tool of "files" – did you mean "delete_file"?',
+      'gateway.yaml:10:27 /upstreams/files/tools/rename/red_file "red_file" matches no tool of "files" – did you mean "read_file"?',
+      'gateway.yaml:11:30 /upstreams/files/tools/timeout/write_flie "write_flie" matches no tool of "files" – did you mean "write_file"?',
+      'gateway.yaml:12:22 /upstreams/files/retry/tools/0 "list_*" matches no tool of "files"',
+      'gateway.yaml:13:28 /filters/tools/deny/0 "files__remove_*" matches no tool of any upstream',
+      'gateway.yaml:14:39 /profiles/small/tools/allow/0 "files__raed_file" matches no tool of any upstream – did you mean "files__read_file"?',
+    ]
+    const before = await validate({ config: file }, terminal)
+    const source = await loadConfig({ file, cwd, environment })
+    const state = stateDirectory(source, terminal) ?? ''
+    mkdirSync(state, { recursive: true, mode: 0o700 })
+
+    const gateway = await createGateway(source, { state })
+    await gateway.start()
+    await gateway.settled()
+    const { unmatched } = await gateway.inspect()
+    await gateway.close()
+    const after = await validate({ config: file }, terminal)
+
+    assert.deepEqual(before.warnings, [])
+    assert.deepEqual(
+      unmatched.map(problem => formatProblem(problem, cwd)),
+      expected,
+    )
+    assert.deepEqual(
+      after.warnings.map(problem => formatProblem(problem, cwd)),
+      expected,
+    )
+  })
+
+  it('is none where everything matches, or where a list is not known', async t => {
+    const { file, cwd, environment } = await written(t, url => [
+      `  files: { type: http, url: "${url}", tools: { deny: ["{write,delete}_*"], describe: { read_file: Reads. } } }`,
+      `  away: { type: http, url: "http://127.0.0.1:9/", tools: { deny: [whatever] } }`,
+      `filters: { tools: { deny: ["away__*"] } }`,
+    ])
+
+    const gateway = await createGateway(await loadConfig({ file, cwd, environment }))
+    await gateway.start()
+    await gateway.settled()
+    const { unmatched } = await gateway.inspect()
+    await gateway.close()
+
+    assert.deepEqual(unmatched, [])
+  })
+})
+
+async function written(t: TestContext, upstreams: (url: string) => readonly string[]) {
+  const web = closeAfter(t, await testUpstream({ tools: TOOLS }))
+  const lines = ['version: 1', 'listeners: { pipe: { type: stdio } }', 'upstreams:', ...upstreams(web.url)]
+  const cwd = directoryWith(t, { 'gateway.yaml': `${lines.join('\n')}\n` })
+  return { file: join(cwd, 'gateway.yaml'), cwd, environment: { HOME: cwd } }
+}
