@@ -1,5 +1,6 @@
 import type { LoadedConfig, Problem } from './config/index.ts'
 import type {
+  Clock,
   Log,
   LogLine,
   Notification,
@@ -24,6 +25,8 @@ export interface GatewayOptions {
   readonly log?: Log
   /** Variables that children may inherit. Default: none but what the configuration names and finds here. */
   readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Time as all parts see it. Default: the system's monotonic clock. */
+  readonly clock?: Clock
   /** Where a reload that names no configuration takes it from. */
   readonly load?: () => Promise<LoadedConfig | JsonObject>
   /**

@@ -95,10 +95,10 @@ async function surround(
   inside: Inside,
   live: Live,
 ): Promise<Surroundings & { readonly programs: OwnPrograms }> {
-  const { log, secrets, environment = {} } = options
+  const { log, secrets, environment = {}, clock = systemClock } = options
   const room = BoundedRoom.of(loaded.config)
-  const shared = { log, clock: systemClock, environment, room }
-  const { memories, privatePlaces } = await openState(loaded, options, { log, clock: systemClock })
+  const shared = { log, clock, environment, room }
+  const { memories, privatePlaces } = await openState(loaded, options, { log, clock })
   const programs = new OwnPrograms({ ...shared, hide: secrets.hide, privatePlaces, ...loaded })
   return {
     ...{ ...shared, secrets, memories, programs, privatePlaces },

@@ -396,8 +396,12 @@ export interface Log {
   child(fields: Record<string, unknown>): Log
 }
 
-/** Time as an argument, so that tests need no mocks. Monotonic milliseconds. */
+/** Time as an argument, so that tests need no mocks. */
 export interface Clock {
+  /**
+   * Milliseconds on a monotonic clock with an origin of its own: for differences, not for dates. It does not jump when the
+   * system clock is set; `Date.now()` says what time it is.
+   */
   now(): number
   /** Runs `callback` once after `ms`; returns the way to take it back. The timer never keeps the process alive. */
   after(ms: number, callback: () => void): () => void

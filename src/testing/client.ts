@@ -10,7 +10,7 @@ import { messagesOf, type ReceivedMessage } from './messages.ts'
  * Connects a small client of either era to a gateway or any MCP endpoint.
  *
  * ```ts
- * await using client = await testClient(gateway, { era: 'legacy' })
+ * const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
  * const { result, error, notifications } = await client.request('tools/call', { name: 'web__echo', arguments: {} })
  * ```
  */

@@ -1,5 +1,5 @@
 /**
- * Closes something when a test ends; where there is no `await using` yet, as on Node 22.
+ * Closes something when a test ends. The one style of this project's tests, as it runs on Node 22, too, which has no `await using`.
  *
  * ```ts
  * test('…', async t => {

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../config/index.ts'
 import { createGateway, type Gateway } from '../gateway.ts'
-import type { Plugin } from '../plugin.ts'
+import type { Clock, Plugin } from '../plugin.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { createLog } from '../util/log.ts'
 import type { TestUpstream } from './upstream.ts'
@@ -17,6 +17,8 @@ export interface TestGatewayOptions {
   readonly directory?: string
   /** Variables that local servers may inherit. */
   readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Time as the gateway and its plugins see it; a `TestClock` can be moved on. Default: real time. */
+  readonly clock?: Clock
   /** Whether to wait until every upstream has been tried. Default true. */
   readonly settle?: boolean
 }
@@ -37,19 +39,21 @@ export interface TestGateway extends AsyncDisposable {
  * Builds and starts the real gateway, with an HTTP listener on a free port.
  *
  * ```ts
- * await using gateway = await testGateway({ upstreams: { web }, plugins: [myPlugin], config: { cache: false } })
- * await using client = await testClient(gateway)
+ * const options = { upstreams: { web }, plugins: [myPlugin], config: { cache: false } }
+ * const gateway = closeAfter(t, await testGateway(options))
+ * const client = closeAfter(t, await testClient(gateway))
  * ```
  */
 export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const log: LogLine[] = []
   const write = (line: string): void => void log.push(JSON.parse(line) as LogLine)
-  const { plugins, directory, environment } = options
+  const { plugins, directory, environment, clock } = options
   const gateway = await createGateway(sourceOf(options), {
     log: createLog({ level: 'debug', format: 'json', write }),
     plugins,
     directory,
     environment,
+    ...(clock === undefined ? {} : { clock }),
   })
   try {
     await gateway.start()

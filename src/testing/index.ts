@@ -2,12 +2,13 @@
  * Test your configuration or plugin against the real gateway: real sockets on free ports, nothing mocked.
  *
  * ```ts
- * import { testClient, testGateway, testUpstream } from 'tapgate/testing'
+ * import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
  *
- * test('a denied tool never reaches the upstream', async () => {
- *   await using web = await testUpstream({ tools: { search: () => 'found', drop: () => 'gone' } })
- *   await using gateway = await testGateway({ upstreams: { web }, config: { filters: { tools: { deny: ['*__drop'] } } } })
- *   await using client = await testClient(gateway)
+ * test('a denied tool never reaches the upstream', async t => {
+ *   const web = closeAfter(t, await testUpstream({ tools: { search: () => 'found', drop: () => 'gone' } }))
+ *   const config = { filters: { tools: { deny: ['*__drop'] } } }
+ *   const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config }))
+ *   const client = closeAfter(t, await testClient(gateway))
  *
  *   const reply = await client.request('tools/call', { name: 'web__drop' })
  *
@@ -16,6 +17,7 @@
  * })
  * ```
  */
+export { TestClock } from './clock.ts'
 export { closeAfter } from './close-after.ts'
 export { testClient, type TestClient } from './client.ts'
 export type { Reply, RequestOptions, RunningRequest, TestClientOptions } from './client-api.ts'

@@ -43,7 +43,8 @@ export interface TestUpstreamOptions {
  * Starts a small MCP server on loopback: real HTTP, both eras, and it remembers what it was asked.
  *
  * ```ts
- * await using web = await testUpstream({ tools: { echo: args => ({ content: [{ type: 'text', text: String(args.message) }] }) } })
+ * const tools = { echo: args => ({ content: [{ type: 'text', text: String(args.message) }] }) }
+ * const web = closeAfter(t, await testUpstream({ tools }))
  * web.url        // http://127.0.0.1:…/mcp
  * web.calls[0]   // { method: 'tools/call', params: { name: 'echo', … }, headers: { … }, isCancelled: false }
  * ```
