@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join, relative, resolve, sep } from 'node:path'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { gatewayError } from '../errors.ts'
+import { ownManifest } from './own-manifest.ts'
 import { PLUGIN_TEMPLATE } from './plugin-template.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -34,10 +36,31 @@ export async function newPlugin({ name, dir, force, cwd }: NewPluginOptions): Pr
   if (inTheWay !== undefined && !force)
     throw gatewayError('GW_FILE_EXISTS', { file: `${directory}/${inTheWay}` })
   await mkdir(target, { recursive: true })
-  for (const [file, text] of Object.entries(PLUGIN_TEMPLATE)) {
-    await writeFile(join(target, file), text.replaceAll('NAME', name).replaceAll('DIRECTORY', directory))
+  const { root, manifest } = ownManifest(import.meta.url)
+  const words: Readonly<Record<string, string>> = {
+    NAME: name,
+    DIRECTORY: directory,
+    VERSION: manifest.version,
   }
+  for (const [file, text] of Object.entries(PLUGIN_TEMPLATE))
+    await writeFile(
+      join(target, file),
+      text.replace(/NAME|DIRECTORY|VERSION/g, word => words[word] ?? word),
+    )
+  await provide(manifest.name, root, target)
   return { name, directory, files: files.map(file => `${directory}/${file}`) }
+}
+
+/** Links the gateway beside the plugin where it would not be found: it may be installed globally, or nowhere yet. */
+async function provide(name: string, root: string, target: string): Promise<void> {
+  try {
+    createRequire(join(target, 'index.ts')).resolve(`${name}/plugin`)
+  } catch {
+    const link = join(target, 'node_modules', name)
+    await mkdir(dirname(link), { recursive: true })
+    await rm(link, { force: true, recursive: true })
+    await symlink(root, link, 'junction')
+  }
 }
 
 /** What to do with it. */
@@ -46,7 +69,7 @@ export function nextSteps({ name, directory, files }: NewPlugin, { out }: Termin
     ...files.map(file => `${out.paint('green', 'wrote')} ${file}`),
     '',
     out.paint('dim', 'Test it:'),
-    `  node --test ${directory}/index.test.ts`,
+    `  npm test --prefix ${directory}`,
     out.paint('dim', 'Enable it in gateway.yaml:'),
     '  plugins:',
     `    ${name}:`,

@@ -1,5 +1,14 @@
-/** The files of a new plugin by name; NAME stands for its name. */
+/** The files of a new plugin by name; NAME stands for its name, DIRECTORY for where it is, VERSION for that of the gateway. */
 export const PLUGIN_TEMPLATE: Readonly<Record<string, string>> = {
+  'package.json': `{
+  "name": "NAME",
+  "private": true,
+  "type": "module",
+  "scripts": { "test": "node --test index.test.ts" },
+  "devDependencies": { "tapgate": "^VERSION" }
+}
+`,
+
   'index.ts': `import { refuse, RPC, type Plugin } from 'tapgate/plugin'
 
 export interface Options {
@@ -85,6 +94,7 @@ plugins:
     options: { deny: [web__drop] }
 \`\`\`
 
-Test it with \`node --test DIRECTORY/\`. There is no build step.
+Test it with \`npm test --prefix DIRECTORY\`, on Node 22.19 or later. There is no build step. \`gateway plugin new\` has linked the
+gateway it belongs to into \`node_modules\` where nothing else provides it; a fresh clone needs \`npm install\` for that.
 `,
 }

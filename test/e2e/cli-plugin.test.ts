@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
@@ -30,6 +30,34 @@ test('a new plugin passes its own test at once', async t => {
   assert.match(tested.stdout, /pass 3/)
 })
 
+test('a new plugin passes its test in an empty directory too, by the command that is printed', async t => {
+  const cwd = await directory(t)
+  const { stdout } = await gateway(['plugin', 'new', 'no-drop'], { cwd })
+  const command = /^ {2}npm (test --prefix \S+)$/m.exec(stdout)?.[1] ?? ''
+  const path = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ''}`
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, PATH: path }
+
+  const tested = await promisify(execFile)('npm', command.split(' '), {
+    cwd,
+    env,
+    shell: process.platform === 'win32',
+  })
+
+  assert.match(tested.stdout, /pass 3/)
+})
+
+test('a new plugin is loaded from an empty directory', async t => {
+  const cwd = await directory(t, {
+    'gateway.yaml':
+      'version: 1\nlisteners: { pipe: { type: stdio } }\nplugins: { no-drop: { use: ./plugins/no-drop/index.ts, options: { deny: [] } } }\n',
+  })
+  await gateway(['plugin', 'new', 'no-drop'], { cwd })
+
+  const { code, stderr } = await gateway(['validate'], { cwd })
+
+  assert.equal(code, 0, stderr)
+})
+
 test('a new plugin can be enabled as its README says', async t => {
   const cwd = await project(t)
   await gateway(['plugin', 'new', 'no-drop', '--dir', 'own/plugins'], { cwd })
@@ -52,7 +80,12 @@ test('what exists is not overwritten unless that is meant', async t => {
   assert.equal(refused.code, 2)
   assert.match(refused.stderr, /GW_FILE_EXISTS: plugins\/mine\/index\.ts exists already/)
   assert.equal(kept, 'precious')
-  const written = ['plugins/mine/index.ts', 'plugins/mine/index.test.ts', 'plugins/mine/README.md']
+  const written = [
+    'plugins/mine/package.json',
+    'plugins/mine/index.ts',
+    'plugins/mine/index.test.ts',
+    'plugins/mine/README.md',
+  ]
   assert.deepEqual(JSON.parse(forced.stdout), { name: 'mine', directory: 'plugins/mine', files: written })
 })
 
