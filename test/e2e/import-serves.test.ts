@@ -61,7 +61,7 @@ describe('an imported configuration', { concurrency: 2 }, () => {
     test(`serves the servers of ${name}`, async t => {
       const far = closeAfter(t, await testUpstream({ tools: { remote_tool: () => 'from far' } }))
       const cwd = await directory(t, { [name]: write(far.url) })
-      const imported = await importServers({ ...OPTIONS, file: name, cwd })
+      const imported = await importServers({ ...OPTIONS, files: [name], cwd })
       assert.deepEqual(imported.notes, [])
       const config = await loadConfig({ file: join(cwd, 'gateway.yaml'), cwd, set: [HTTP], environment: {} })
       const client = closeAfter(t, await testClient(closeAfter(t, await testGateway({ config }))))
@@ -85,7 +85,7 @@ test('what Claude Code keeps for a project is imported in that project, and name
     },
   }
   const at = await directory(t, { 'claude.json': json(settings) })
-  const imported = await importServers({ ...OPTIONS, file: join(at, 'claude.json'), cwd })
+  const imported = await importServers({ ...OPTIONS, files: [join(at, 'claude.json')], cwd })
 
   assert.deepEqual(imported.upstreams, ['shared', 'both', 'here'])
   assert.match(imported.text, /127\.0\.0\.1:1\/here/)

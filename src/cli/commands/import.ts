@@ -3,18 +3,20 @@ import { boolean, string } from '@oclif/core/flags'
 import { GatewayCommand, JSON_FLAG } from '../gateway-command.ts'
 
 export default class Import extends GatewayCommand {
-  static override summary = "Write a gateway.yaml from a client's list of MCP servers."
+  static override summary = "Write a gateway.yaml from clients' lists of MCP servers."
+  static override strict = false
   static override description = [
     'Reads the files of Claude, Cursor, VS Code, Gemini, Codex, opencode, Windsurf, Zed, Goose and others (JSON, TOML, YAML),',
     'and servers-config.json with local and remote tools. Says what it could not carry over.',
   ].join(' ')
   static override examples = [
     'gateway import ~/.claude.json',
+    'gateway import ~/.codex/config.toml .vscode/mcp.json --secrets secrets',
     'gateway import .vscode/mcp.json --dry-run',
     'gateway import servers-config.json --remote https://tools.example.com/mcp',
   ]
   static override args = {
-    file: argument({ required: true, description: 'The file to read.', ignoreStdin: true }),
+    file: argument({ required: true, description: 'The file to read; more may follow.', ignoreStdin: true }),
   }
   static override flags = {
     output: string({
@@ -30,14 +32,23 @@ export default class Import extends GatewayCommand {
       helpValue: '<url>',
       summary: 'Where the remote tools of servers-config.json are served.',
     }),
+    secrets: string({
+      helpValue: '<directory>',
+      summary: 'Put each token into a file of its own there, for the owner only, and refer to it.',
+    }),
     ...JSON_FLAG,
   }
 
   async run(): Promise<void> {
-    const { args, flags } = await this.parse(Import)
+    const { argv, flags } = await this.parse(Import)
     const { importServers, importLines } = await import('../import.ts')
     const { 'dry-run': dryRun, ...rest } = flags
-    const imported = await importServers({ ...rest, dryRun, file: args.file, cwd: this.terminal.cwd })
+    const imported = await importServers({
+      ...rest,
+      dryRun,
+      files: argv.map(String),
+      cwd: this.terminal.cwd,
+    })
     if (flags.json) return this.printJson(imported)
     for (const line of importLines(imported, this.terminal)) this.terminal.out.line(line)
     for (const note of imported.notes)

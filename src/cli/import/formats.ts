@@ -10,13 +10,23 @@ export interface Format {
   readonly title: string
   readonly placeholders: Placeholders
   /** The servers by name; undefined when the settings are not of this format. */
-  servers(settings: JsonObject): ReadonlyMap<string, JsonObject> | undefined
+  servers(settings: JsonObject): ReadonlyMap<string, unknown> | undefined
 }
 
 /** The top-level keys under which clients keep their servers. `mcpServers` is what most of them use. */
 export const FORMATS: readonly Format[] = [
-  { title: 'Codex', placeholders: 'none', servers: ({ mcp_servers }) => byName(mcp_servers) },
+  {
+    title: 'Codex',
+    placeholders: 'none',
+    servers: ({ mcp_servers }) => byName(mcp_servers) ?? listed(mcp_servers),
+  },
+  {
+    title: 'Crush',
+    placeholders: 'none',
+    servers: ({ $schema, mcp }) => (/crush/.test(String($schema)) ? byName(mcp) : undefined),
+  },
   { title: 'opencode', placeholders: 'opencode', servers: ({ mcp }) => byName(mcp) },
+  { title: 'Amp', placeholders: 'braces', servers: settings => byName(settings['amp.mcpServers']) },
   { title: 'Zed', placeholders: 'none', servers: ({ context_servers }) => byName(context_servers) },
   { title: 'Goose', placeholders: 'none', servers: ({ extensions }) => byName(extensions) },
   { title: 'Continue', placeholders: 'braces', servers: ({ mcpServers }) => listed(mcpServers) },
@@ -32,7 +42,7 @@ export const FORMATS: readonly Format[] = [
 export function formatOf(
   settings: JsonObject,
   file: string,
-): { format: Format; servers: ReadonlyMap<string, JsonObject> } {
+): { format: Format; servers: ReadonlyMap<string, unknown> } {
   for (const format of FORMATS) {
     const servers = format.servers(settings)
     if (servers !== undefined) return { format, servers }
@@ -42,10 +52,10 @@ export function formatOf(
   throw gatewayError('GW_IMPORT', { file, why })
 }
 
-function byName(value: unknown): ReadonlyMap<string, JsonObject> | undefined {
+function byName(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (!isObject(value)) return undefined
-  const servers = Object.entries(value).filter((entry): entry is [string, JsonObject] => isObject(entry[1]))
-  return servers.length > 0 && servers.some(([, server]) => isServer(server)) ? new Map(servers) : undefined
+  const servers = Object.entries(value)
+  return servers.some(([, server]) => isObject(server) && isServer(server)) ? new Map(servers) : undefined
 }
 
 function listed(value: unknown): ReadonlyMap<string, JsonObject> | undefined {
@@ -63,7 +73,7 @@ function nested(value: unknown): unknown {
   return isObject(value) ? value.servers : undefined
 }
 
-const MARKS = ['command', 'cmd', 'url', 'uri', 'serverUrl', 'httpUrl']
+const MARKS = ['command', 'cmd', 'url', 'uri', 'serverUrl', 'server_url', 'httpUrl']
 
 function isServer(server: JsonObject): boolean {
   return MARKS.some(mark => mark in server) || isObject(server.transport) || isObject(server.command)

@@ -14,32 +14,60 @@ interface Draft {
   type: string | undefined
 }
 
-/** Turns a client's entry into an upstream; `note` hears what could not be carried over. */
+/** Who hears what becomes of an entry. */
+export interface Listening {
+  /** What could not be carried over. */
+  note(text: string): void
+  /** A key that is the client's own business. */
+  leave(key: string): void
+}
+
+/** Turns a client's entry into an upstream. */
 export function convert(
   server: JsonObject,
   placeholders: Placeholders,
-  note: (text: string) => void,
+  { note, leave }: Listening,
 ): Converted {
   const rewritten = rewrite(flattened(server), text => REWRITES[placeholders](text, { note })) as JsonObject
   const draft: Draft = { spec: {}, tools: {}, type: undefined }
+  const lost: string[] = []
   for (const [key, value] of Object.entries(rewritten)) {
     const carry = KEYS.get(key)
     const isCarried = carry !== undefined && carry(value, draft) !== false
-    if (!isCarried && !MEANINGLESS.has(key)) note(`"${key}" has no counterpart and was left out`)
+    if (isCarried) continue
+    if (MEANINGLESS.has(key)) leave(key)
+    else lost.push(key)
   }
-  return finished(draft)
+  const converted = finished(draft, note)
+  // Of one that is left out as a whole no key needs to be named.
+  if ('upstream' in converted) for (const key of lost) note(`"${key}" has no counterpart and was left out`)
+  return converted
 }
 
-function finished({ spec, tools, type }: Draft): Converted {
+function finished({ spec, tools, type }: Draft, note: (text: string) => void): Converted {
   const { command, url, ...rest } = spec
   const filter = Object.keys(tools).length > 0 ? { tools } : {}
   if (typeof url === 'string') {
-    const { args: _args, env: _env, cwd: _cwd, ...remote } = rest
+    const remote = without(rest, LOCAL, 'a server with a URL', note)
+    if (command !== undefined) note('"command" is not for a server with a URL and was left out')
     return { upstream: { type: type ?? typeOf(url), url, ...remote, ...filter } }
   }
   if (typeof command !== 'string') return { why: 'it has neither a command nor a URL' }
-  const { headers: _headers, ...local } = rest
+  const local = without(rest, REMOTE, 'a server with a command', note)
   return { upstream: { type: 'stdio', command, ...local, ...filter } }
+}
+
+const LOCAL: readonly string[] = ['args', 'env', 'cwd']
+const REMOTE: readonly string[] = ['headers']
+
+function without(
+  spec: JsonObject,
+  keys: readonly string[],
+  what: string,
+  note: (text: string) => void,
+): JsonObject {
+  for (const key of keys) if (spec[key] !== undefined) note(`"${key}" is not for ${what} and was left out`)
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => !keys.includes(key)))
 }
 
 /** An address says how it is spoken to where nothing else does. */
@@ -75,9 +103,14 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['websocket', 'ws'],
 ])
 
+/** Types that a command or a URL says already. */
+const PLAIN_TYPES: ReadonlySet<string> = new Set(['stdio', 'local', 'remote'])
+
 /** Says how to speak to it, or nothing of use to us. */
-function ofType(value: unknown, into: Draft): void {
-  if (typeof value === 'string') into.type = TYPES.get(value.toLowerCase())
+function ofType(value: unknown, into: Draft): boolean {
+  if (typeof value !== 'string') return false
+  into.type = TYPES.get(value.toLowerCase())
+  return into.type !== undefined || PLAIN_TYPES.has(value.toLowerCase())
 }
 
 function ofCommand(value: unknown, { spec }: Draft): boolean {
@@ -91,7 +124,8 @@ function ofCommand(value: unknown, { spec }: Draft): boolean {
 function to(key: string): Carry {
   return (value, { spec }) => {
     if (value === undefined || value === null || isEmpty(value)) return
-    spec[key] = isObject(value) ? texts(value) : Array.isArray(value) ? value.map(String) : value
+    if (isObject(value)) spec[key] = { ...(spec[key] as JsonObject | undefined), ...texts(value) }
+    else spec[key] = Array.isArray(value) ? value.map(String) : value
   }
 }
 
@@ -106,6 +140,33 @@ function isEmpty(value: unknown): boolean {
 
 function header(name: string, value: string, { spec }: Draft): void {
   spec.headers = { ...(spec.headers as JsonObject | undefined), [name]: value }
+}
+
+/** Headers that are named one by one. */
+function headersFrom(write: (value: string) => string): Carry {
+  return (value, into) => {
+    if (!isObject(value)) return false
+    for (const [name, item] of Object.entries(value)) header(name, write(String(item)), into)
+    return true
+  }
+}
+
+/** Variables of the client's own environment that the server gets, by name. */
+function inherited(value: unknown, { spec }: Draft): boolean {
+  if (!Array.isArray(value) || value.some(name => typeof name !== 'string')) return false
+  const filled = Object.fromEntries(value.map(name => [String(name), `\${${String(name)}}`]))
+  spec.env = { ...filled, ...(spec.env as JsonObject | undefined) }
+  return true
+}
+
+/** Continue keeps headers among the options of its requests. */
+function requestOptions(value: unknown, into: Draft): boolean {
+  if (!isObject(value) || Object.keys(value).some(key => key !== 'headers')) return false
+  return headersFrom(text => text)(value.headers, into) !== false
+}
+
+function milliseconds(key: string): Carry {
+  return (value, { spec }) => typeof value === 'number' && value > 0 && void (spec[key] = Math.ceil(value))
 }
 
 function seconds(key: string): Carry {
@@ -141,21 +202,23 @@ const KEYS: ReadonlyMap<string, Carry> = new Map<string, Carry>([
   ['environment', to('env')],
   ['cwd', to('cwd')],
   ['workingDirectory', to('cwd')],
+  ['working_directory', to('cwd')],
   ['url', to('url')],
   ['uri', to('url')],
   ['serverUrl', to('url')],
+  ['server_url', to('url')],
   ['httpUrl', to('url')],
   ['headers', to('headers')],
   ['http_headers', to('headers')],
   ['bearer_token_env_var', (value, into) => header('Authorization', `Bearer \${${String(value)}}`, into)],
-  [
-    'env_http_headers',
-    (value, into) => {
-      if (!isObject(value)) return false
-      for (const [name, variable] of Object.entries(value)) header(name, `\${${String(variable)}}`, into)
-      return true
-    },
-  ],
+  ['bearer_token', (value, into) => header('Authorization', `Bearer ${String(value)}`, into)],
+  ['env_http_headers', headersFrom(variable => `\${${variable}}`)],
+  ['requestOptions', requestOptions],
+  ['env_vars', inherited],
+  ['env_keys', inherited],
+  ['startup_timeout_ms', milliseconds('startupTimeout')],
+  ['initTimeout', milliseconds('startupTimeout')],
+  ['connectionTimeout', milliseconds('startupTimeout')],
   ['startup_timeout_sec', seconds('startupTimeout')],
   ['tool_timeout_sec', seconds('timeout')],
   [
@@ -170,6 +233,8 @@ const KEYS: ReadonlyMap<string, Carry> = new Map<string, Carry>([
   ['disabled', enabledWhen(false)],
   ['enabled_tools', filter('allow')],
   ['includeTools', filter('allow')],
+  ['enabledTools', filter('allow')],
+  ['allowedTools', filter('allow')],
   ['available_tools', filter('allow')],
   ['tools', filter('allow')],
   ['disabled_tools', filter('deny')],
@@ -186,6 +251,15 @@ const MEANINGLESS: ReadonlySet<string> = new Set([
   'bundled',
   'trust',
   'autoApprove',
+  'auto_approve',
   'alwaysAllow',
+  'always_allow',
+  'displayName',
+  'title',
+  'icon',
+  'iconPath',
+  'version',
+  'gallery',
+  'chatMenu',
   'default_tools_approval_mode',
 ])
