@@ -1,5 +1,8 @@
+import { CARE, checkJson, type Care, type JsonVisitor } from './check-json.ts'
+import { wereNumbersExact } from './json-scalars.ts'
 import { keyText } from './members.ts'
-import { scanObject, ScanError } from './scan.ts'
+import { ScanError } from './scan.ts'
+import { hasEscape } from './unique-names.ts'
 
 const KEYS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
 /** A member of a message that JSON-RPC gives a meaning. */
@@ -14,29 +17,38 @@ for (const [key, place] of PLACES)
 const LONGEST = Math.max(...BY_LENGTH.keys())
 /** Every character of a key may be written as `\u0000`. */
 const LONGEST_ESCAPED = 6 * LONGEST
-const BACKSLASH = 0x5c
+const PARAMS = KEYS.indexOf('params')
+const RESULT = KEYS.indexOf('result')
+const EMPTY = Buffer.alloc(0)
 const VERSION = Buffer.from('"2.0"')
 /** Digits of a number that is exact for certain. */
 const EXACT_DIGITS = 15
 
 /** Where the members of one message's envelope stand. One object for all messages, as reading one never yields. */
-export class Envelope {
-  #bytes: Buffer = Buffer.alloc(0)
+export class Envelope implements JsonVisitor {
+  /** Where the members of `params` stand: name, end of name, value, end of value, of one after the other. */
+  params: number[] = []
+  /** Whether the numbers in `params` mean the same to every reader. */
+  isExact = true
+  #bytes: Buffer = EMPTY
   readonly #starts = new Int32Array(KEYS.length)
   readonly #ends = new Int32Array(KEYS.length)
-  readonly #visit = (keyStart: number, keyEnd: number, start: number, end: number): void =>
-    this.#member(keyStart, keyEnd, start, end)
+  #entered = -1
+  #typeStart = -1
+  #typeEnd = -1
 
-  /** @throws ScanError when the bytes are no object, nest deeper than 64, or have a key of the envelope twice. */
+  /** @throws ScanError when the bytes are no JSON object, or one that is not taken. What was read before that is known. */
   scan(bytes: Buffer): void {
     this.#bytes = bytes
     this.#starts.fill(-1)
-    scanObject(bytes, 0, bytes.length, this.#visit)
+    this.#typeStart = -1
+    checkJson(bytes, this)
   }
 
   /** Keeps no message alive. */
   clear(): void {
     this.#bytes = EMPTY
+    this.params = []
   }
 
   has(key: EnvelopeKey): boolean {
@@ -78,25 +90,55 @@ export class Envelope {
     return id
   }
 
-  #member(keyStart: number, keyEnd: number, start: number, end: number): void {
-    const place = placeOf(this.#bytes, keyStart, keyEnd)
+  /** The `resultType` of the result, parsed; undefined when it has none. */
+  resultType(): unknown {
+    if (this.#typeStart < 0) return undefined
+    return JSON.parse(this.#bytes.toString('utf8', this.#typeStart, this.#typeEnd)) as unknown
+  }
+
+  enter(nameStart: number, nameEnd: number): Care {
+    const place = placeOf(this.#bytes, nameStart, nameEnd)
+    if (place >= 0 && (this.#starts[place] as number) >= 0)
+      throw new ScanError(`"${KEYS[place] as string}" stands twice in the envelope`, false)
+    this.#entered = place
+    if (place === RESULT) return CARE.members
+    if (place !== PARAMS) return CARE.json
+    this.params = []
+    wereNumbersExact()
+    return CARE.names
+  }
+
+  inner(nameStart: number, nameEnd: number, start: number, end: number): void {
+    if (this.#entered === PARAMS) this.params.push(nameStart, nameEnd, start, end)
+    else if (isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
+      this.#typeStart = start
+      this.#typeEnd = end
+    }
+  }
+
+  member(_nameStart: number, _nameEnd: number, start: number, end: number): void {
+    const place = this.#entered
+    if (place === PARAMS) this.isExact = wereNumbersExact()
     if (place < 0) return
-    if ((this.#starts[place] as number) >= 0)
-      throw new ScanError(`"${KEYS[place] as string}" stands twice in the envelope`)
     this.#starts[place] = start
     this.#ends[place] = end
   }
 }
 
-const EMPTY = Buffer.alloc(0)
+const RESULT_TYPE = Buffer.from('resultType')
+
+/** Whether a name is this one, also with escapes. */
+function isName(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
+  if (equals(bytes, start, end, name)) return true
+  if (end - start > 6 * name.length || !hasEscape(bytes, start, end)) return false
+  return keyText(bytes, start, end) === name.toString()
+}
 
 function placeOf(bytes: Buffer, start: number, end: number): number {
   for (const key of BY_LENGTH.get(end - start) ?? NONE)
     if (equals(bytes, start, end, key.bytes)) return key.place
   if (end - start > LONGEST_ESCAPED) return -1
-  for (let at = start; at < end; at++)
-    if (bytes[at] === BACKSLASH) return PLACES.get(keyText(bytes, start, end)) ?? -1
-  return -1
+  return hasEscape(bytes, start, end) ? (PLACES.get(keyText(bytes, start, end)) ?? -1) : -1
 }
 
 const NONE: readonly never[] = []

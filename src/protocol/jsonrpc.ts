@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { Envelope } from './envelope.ts'
-import { keyText } from './members.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
-import { scanObject, ScanError } from './scan.ts'
+import { ScanError } from './scan.ts'
 import type { Era } from './versions.ts'
 
 export type RpcId = string | number
@@ -40,24 +39,26 @@ export interface Malformed {
 export type Message = RpcRequest | RpcNotification | RpcResponse | Malformed
 
 /**
- * Reads one JSON-RPC message under the strict envelope: UTF-8, one object, depth ≤ 64, no envelope key twice,
- * `"jsonrpc": "2.0"`, an id that is a string or a number. A result stays bytes.
+ * Reads one JSON-RPC message under the strict envelope: UTF-8, one JSON object, depth ≤ 64, no more than 10^6 names and
+ * values, no name twice in the envelope or in `params`, `"jsonrpc": "2.0"`, an id that is a string or a number. What is
+ * refused is never parsed. A result stays bytes, which are proven to be JSON.
  */
 export function parseMessage(bytes: Buffer, era?: Era): Message {
   if (!isUtf8(bytes)) return malformed(RPC.parse, 'Parse error: the text is not UTF-8')
   try {
     return interpret(bytes, era)
   } catch (error) {
-    if (error instanceof ScanError)
-      return malformed(
-        isValidJson(bytes) ? RPC.invalidRequest : RPC.parse,
-        `${isValidJson(bytes) ? 'Invalid request' : 'Parse error'}: ${error.message}`,
-      )
-    if (error instanceof SyntaxError) return malformed(RPC.parse, 'Parse error: the text is not JSON')
+    if (error instanceof ScanError) return refusedAs(error)
     throw error
   } finally {
     envelope.clear()
   }
+}
+
+function refusedAs({ isSyntax, message }: ScanError): Malformed {
+  return isSyntax
+    ? malformed(RPC.parse, `Parse error: ${message}`)
+    : malformed(RPC.invalidRequest, `Invalid request: ${message}`)
 }
 
 /** Whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
@@ -127,8 +128,8 @@ function interpret(bytes: Buffer, era: Era | undefined): Message {
 }
 
 function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
-  // The whole text is parsed, so that what lies outside the envelope is proven to be JSON too.
-  const { method, params } = JSON.parse(bytes.toString('utf8')) as { method: unknown; params: unknown }
+  const method = envelope.value('method')
+  const params = envelope.value('params')
   const known = id ?? null
   if (envelope.has('result') || envelope.has('error'))
     return malformed(RPC.invalidRequest, 'Invalid request: both a call and a response', known)
@@ -154,20 +155,12 @@ function interpretResponse(bytes: Buffer, id: RpcId | null, era: Era | undefined
   if (bytes[start] !== 0x7b)
     return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
   const slice = bytes.subarray(start, envelope.end('result'))
-  const resultType = era === 'legacy' ? undefined : resultTypeOf(slice)
+  const resultType = era === 'legacy' ? undefined : textOf(envelope.resultType())
   return { kind: 'response', id, result: Payload.raw(slice, era), resultType, error: undefined }
 }
 
-const RESULT_TYPE = Buffer.from('"resultType"')
-
-function resultTypeOf(result: Buffer): string | undefined {
-  if (!result.includes(RESULT_TYPE)) return undefined
-  let found: unknown
-  scanObject(result, 0, result.length, (keyStart, keyEnd, start, end) => {
-    if (keyText(result, keyStart, keyEnd) === 'resultType')
-      found = JSON.parse(result.toString('utf8', start, end))
-  })
-  return typeof found === 'string' ? found : undefined
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 function readId(): RpcId | null | undefined {
@@ -185,15 +178,6 @@ function asError(value: unknown): RpcError {
   if (isObject(value) && typeof value.code === 'number' && typeof value.message === 'string')
     return value as unknown as RpcError
   return rpcError(RPC.internal, 'the server answered with an error of no known shape', value)
-}
-
-function isValidJson(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString('utf8'))
-    return true
-  } catch {
-    return false
-  }
 }
 
 function malformed(code: number, message: string, id: RpcId | null = null): Malformed {

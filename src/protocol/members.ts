@@ -23,6 +23,16 @@ export function valueOf(object: Buffer, members: readonly Member[], key: string)
   return member && object.subarray(member.valueStart, member.end)
 }
 
+/** Whether an object's JSON text can have a member of this name, at a glance: it may be written with escapes. */
+export function mayHave(object: Buffer, key: string): boolean {
+  return object.includes(`"${key}"`) || object.includes('\\u')
+}
+
+/** The JSON text of a member's value, for who has not walked the members yet. */
+export function findValue(object: Buffer, key: string): Buffer | undefined {
+  return valueOf(object, membersOf(object), key)
+}
+
 /** An object's JSON text with some members dropped and others put first. Everything else stays as it came. */
 export function editMembers(
   object: Buffer,

@@ -1,8 +1,8 @@
 import type { JsonObject } from './jsonrpc.ts'
-import { editObject } from './members.ts'
+import { editObject, findValue, mayHave } from './members.ts'
 import type { Era } from './versions.ts'
 
-const IS_ERROR = Buffer.from('"isError"')
+const TRUE = Buffer.from('true')
 
 /**
  * A result that may still be the bytes it came in. `value()` parses on first use, `bytes()` writes on first use;
@@ -50,9 +50,10 @@ export class Payload {
     return this.#bytes
   }
 
-  /** Whether a tool says in it that it failed (`isError`). It is parsed only where it says something of the kind. */
+  /** Whether a tool says in it that it failed (`isError`). It is looked through only where it may say so. */
   get isToolError(): boolean {
-    this.#isToolError ??= this.bytes().includes(IS_ERROR) && this.value().isError === true
+    this.#isToolError ??=
+      mayHave(this.bytes(), 'isError') && findValue(this.bytes(), 'isError')?.equals(TRUE) === true
     return this.#isToolError
   }
 

@@ -12,9 +12,16 @@ const COLON = 0x3a
 /** How far a string is walked byte by byte before the native search takes over. */
 const WALK = 48
 
-/** What `scanObject` says of bytes it will not accept. */
+/** What is said of bytes that are not accepted. */
 export class ScanError extends Error {
   override readonly name = 'ScanError'
+  /** Whether they are no JSON, or break off; else they are JSON that is not taken, as far as they were read. */
+  readonly isSyntax: boolean
+
+  constructor(message: string, isSyntax = true) {
+    super(message)
+    this.isSyntax = isSyntax
+  }
 }
 
 /** Called with the place of a member's key (quotes excluded) and of its value. */
@@ -27,7 +34,7 @@ export type VisitMember = (keyStart: number, keyEnd: number, valueStart: number,
  */
 export function scanObject(bytes: Buffer, start: number, end: number, visit: VisitMember): void {
   let at = skipSpace(bytes, start, end)
-  if (!is(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object')
+  if (!is(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object', false)
   at = skipSpace(bytes, at + 1, end)
   if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
   for (;;) {
@@ -118,7 +125,7 @@ function skipNested(bytes: Buffer, at: number, end: number): number {
       continue
     }
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      if (++depth > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`)
+      if (++depth > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`, false)
       open[depth] = byte + 2
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       if (open[depth] !== byte) throw new ScanError('brackets do not match')

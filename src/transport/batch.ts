@@ -9,14 +9,16 @@ const MAX_BATCH = 100
 export function parseBatch(bytes: Buffer): readonly Message[] | RpcError {
   const spans: (readonly [start: number, end: number])[] = []
   try {
-    scanArray(bytes, (start, end) => spans.push([start, end]))
+    scanArray(bytes, (start, end) => {
+      if (spans.push([start, end]) > MAX_BATCH) throw new ScanError('too many')
+    })
   } catch (error) {
+    if (spans.length > MAX_BATCH)
+      return rpcError(RPC.invalidRequest, `Invalid request: a batch has at most ${MAX_BATCH} messages`)
     if (error instanceof ScanError) return rpcError(RPC.parse, `Parse error: ${error.message}`)
     throw error
   }
   if (spans.length === 0) return rpcError(RPC.invalidRequest, 'Invalid request: the batch is empty')
-  if (spans.length > MAX_BATCH)
-    return rpcError(RPC.invalidRequest, `Invalid request: a batch has at most ${MAX_BATCH} messages`)
   const messages = spans.map(([start, end]) => parseMessage(bytes.subarray(start, end)))
   return messages.some(isMisplaced)
     ? rpcError(

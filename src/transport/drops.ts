@@ -4,6 +4,7 @@ import { visible } from './visible.ts'
 
 const WHAT = {
   garbage: 'skipped what is no message',
+  entry: 'withheld an entry of a list that nests too deep',
   response: 'dropped a response that nobody waits for',
   progress: 'dropped progress of an unknown token',
   message: 'dropped a log message that belongs to no request',
@@ -53,7 +54,7 @@ export class Drops {
     this.#counts[what] = count
     if (!/^10*$/.test(String(count))) return
     const fields = { count, ...(sample === undefined ? undefined : { sample: visible(sample(), 200) }) }
-    if (what === 'garbage') this.#log.warn(WHAT[what], fields)
+    if (what === 'garbage' || what === 'entry') this.#log.warn(WHAT[what], fields)
     else this.#log.debug(WHAT[what], fields)
   }
 }

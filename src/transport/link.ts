@@ -10,6 +10,7 @@ import type {
   ServerSide,
 } from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
+import { replyIdOf } from '../protocol/broken-message.ts'
 import {
   encodeNotification,
   isObject,
@@ -24,8 +25,10 @@ import type { Drops } from './drops.ts'
 import type { Habits } from './habits.ts'
 import { InFlight } from './in-flight.ts'
 import { Inbox, type InboxOwner } from './inbox.ts'
+import { closedError, fullError } from './link-errors.ts'
 import { LinkUse } from './link-use.ts'
 import { outboundParams } from './outbound.ts'
+import { shortenedList } from './shortened-list.ts'
 import { Turns } from './turns.ts'
 import { Pending, type Subscription, type Wire, type WireEvents } from './wire.ts'
 
@@ -47,8 +50,6 @@ export interface LinkHost {
 
 /** Requests that wait for their answer at once; more fail at once. */
 const MAX_PENDING = 10_000
-/** When to come back where too many wait. */
-const BUSY_RETRY_MS = 1000
 /** Capabilities of a client by which a server may ask it. */
 const ASKABLE = ['elicitation', 'sampling', 'roots']
 
@@ -182,8 +183,8 @@ export class Link implements WireEvents {
 
   #request(pending: Pending, params: JsonObject | undefined): void {
     try {
-      if (this.closedBecause !== undefined) throw this.#closedError(this.closedBecause)
-      if (this.#pending.size >= MAX_PENDING) throw this.#fullError()
+      if (this.closedBecause !== undefined) throw closedError(this.#host.name, this.closedBecause)
+      if (this.#pending.size >= MAX_PENDING) throw fullError(this.#host.name, MAX_PENDING)
       this.#pending.set(pending.id, pending)
       if (pending.call !== undefined) this.#calls++
       this.wire.request(pending, params)
@@ -218,18 +219,9 @@ export class Link implements WireEvents {
     const waiting = this.#turns?.end() ?? []
     this.#turns = undefined
     for (const pending of [...this.#pending.values(), ...waiting]) {
-      this.failed(pending, this.#closedError(why))
+      this.failed(pending, closedError(this.#host.name, why))
       this.wire.abandon(pending)
     }
-  }
-
-  #closedError(why: string): Error {
-    return gatewayError('GW_UPSTREAM_CLOSED', { upstream: this.#host.name, why })
-  }
-
-  #fullError(): Error {
-    const why = `${MAX_PENDING} calls wait for it already`
-    return gatewayError('GW_UPSTREAM_BUSY', { upstream: this.#host.name, why, retryAfterMs: BUSY_RETRY_MS })
   }
 
   #answered(response: RpcResponse, of: Pending | undefined): void {
@@ -244,14 +236,15 @@ export class Link implements WireEvents {
     pending.resolve(response)
   }
 
-  #malformed(message: Malformed, bytes: Buffer, of: Pending | undefined): void {
-    this.#host.drops.garbage(bytes)
-    const pending = message.id === null ? undefined : this.#pending.get(message.id)
-    if (pending === undefined || (of !== undefined && of !== pending)) return
-    this.failed(
-      pending,
-      gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: this.#host.name, why: message.error.message }),
-    )
+  /** A reply that is refused fails its call at once, wherever its id stands; the connection lives on. */
+  #malformed({ error }: Malformed, bytes: Buffer, of: Pending | undefined): void {
+    const { name: upstream, drops } = this.#host
+    const pending = this.#pending.get(replyIdOf(bytes) ?? '')
+    if (pending === undefined || (of !== undefined && of !== pending)) return drops.garbage(bytes)
+    const list = shortenedList(pending.method, bytes, this.server?.era, drops)
+    if (list !== undefined) return this.#answered(list, of)
+    drops.garbage(bytes)
+    this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
   }
 
   #newTurns(): Turns {
@@ -263,7 +256,7 @@ export class Link implements WireEvents {
       go: pending => {
         if (pending.call !== undefined) this.#pass(pending, pending.call)
       },
-      refuse: pending => this.failed(pending, this.#fullError()),
+      refuse: pending => this.failed(pending, fullError(this.#host.name, MAX_PENDING)),
       sent: () => this.#pending.values(),
       takeBack: (exchange, why) => this.#inbox.takeBack(exchange, why),
     })

@@ -1,6 +1,6 @@
 import type { Payload } from '../payload.ts'
 import { isObject, type JsonObject } from '../jsonrpc.ts'
-import { editObject } from '../members.ts'
+import { editMembers, membersOf } from '../members.ts'
 import { METHODS } from '../methods.ts'
 import { META } from '../names.ts'
 import { RPC, rpcError, type RpcError } from '../rpc-error.ts'
@@ -14,23 +14,26 @@ export interface ModernClient {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-const RESULT_TYPE = Buffer.from('"resultType"')
+/** What a legacy server says of its result means nothing in this era: there is only one type. */
+const TYPE: ReadonlySet<string> = new Set(['resultType'])
 
 /** A result as a modern client reads it. Modern results pass as the bytes they came in. */
 export function toModernResult(payload: Payload, method: string): Buffer {
   const bytes = payload.bytes()
   if (payload.era === 'modern') return bytes
-  const known = bytes.includes(RESULT_TYPE) || bytes.includes('"ttlMs"') ? payload.value() : undefined
-  return editObject(bytes, NONE, missingMembers(method, known))
+  const members = membersOf(bytes)
+  const drop = payload.era === 'legacy' ? TYPE : NONE
+  const known = new Set(members.map(({ key }) => key).filter(key => !drop.has(key)))
+  return editMembers(bytes, members, drop, missingMembers(method, known))
 }
 
 /** A result without freshness is stale at once and private (2026-07-28, caching). */
-function missingMembers(method: string, known: JsonObject | undefined): string {
+function missingMembers(method: string, known: ReadonlySet<string>): string {
   const members: string[] = []
-  if (known?.resultType === undefined) members.push('"resultType":"complete"')
+  if (!known.has('resultType')) members.push('"resultType":"complete"')
   if (METHODS.get(method)?.cacheable === true) {
-    if (known?.ttlMs === undefined) members.push('"ttlMs":0')
-    if (known?.cacheScope === undefined) members.push('"cacheScope":"private"')
+    if (!known.has('ttlMs')) members.push('"ttlMs":0')
+    if (!known.has('cacheScope')) members.push('"cacheScope":"private"')
   }
   return members.join(',')
 }

@@ -1,0 +1,81 @@
+import type { RpcId } from './jsonrpc.ts'
+import { MAX_DEPTH } from './scan.ts'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+/** A name, and what follows it where it is an id. */
+const ID = /^"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*[,}]/
+const METHOD = /^"method"\s*:/
+/** Longest text that is compared with them. */
+const LOOK_AHEAD = 128
+/** Where the entries of a list stand: message, result, list, entry. */
+const ENTRY_LEVEL = 4
+
+/** Whose answer a message was to be that could not be read; null where it does not say, or is no answer. */
+export function replyIdOf(bytes: Buffer): RpcId | null {
+  let id: RpcId | null = null
+  let isCall = false
+  walk(bytes, (level, at) => {
+    if (level !== 1 || bytes[at] !== QUOTE) return
+    const text = bytes.toString('latin1', at, at + LOOK_AHEAD)
+    const found = ID.exec(text)?.[1]
+    if (found !== undefined) id ??= JSON.parse(found) as RpcId
+    isCall ||= METHOD.test(text)
+  })
+  return isCall ? null : id
+}
+
+/** A list without the entries that nest too deep, and where in the text those stood. */
+export interface Shortened {
+  readonly bytes: Buffer
+  readonly withheld: readonly Buffer[]
+}
+
+/** The message that answers a list method, without the entries that nest deeper than any message may. */
+export function withoutDeepEntries(bytes: Buffer): Shortened {
+  const kept: Buffer[] = []
+  const withheld: Buffer[] = []
+  let from = 0
+  let start = -1
+  let deepest = 0
+  walk(bytes, (level, at, isOpening) => {
+    if (level > deepest) deepest = level
+    if (level !== ENTRY_LEVEL || bytes[at] === QUOTE) return
+    if (isOpening) {
+      start = at
+      deepest = level
+    } else if (deepest > MAX_DEPTH && start >= 0) {
+      kept.push(bytes.subarray(from, start))
+      withheld.push(bytes.subarray(start, at + 1))
+      kept.push(NOTHING)
+      from = at + 1
+    }
+  })
+  kept.push(bytes.subarray(from))
+  return { bytes: Buffer.concat(kept), withheld }
+}
+
+/** Stands where an entry stood; what is no object is no entry. */
+const NOTHING = Buffer.from('null')
+
+/** Visits the strings and brackets of a text that may be no JSON, with the level that they are on: a bracket is on its inside. */
+function walk(bytes: Buffer, visit: (level: number, at: number, isOpening: boolean) => void): void {
+  let level = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (byte === QUOTE) {
+      visit(level, at, true)
+      at = endOfString(bytes, at)
+    } else if (byte === 0x7b || byte === 0x5b) visit(++level, at, true)
+    else if (byte === 0x7d || byte === 0x5d) visit(level--, at, false)
+  }
+}
+
+/** Where the quote stands that ends the string; the end of the text where there is none. */
+function endOfString(bytes: Buffer, open: number): number {
+  for (let at = open + 1; at < bytes.length; at++) {
+    if (bytes[at] === QUOTE) return at
+    if (bytes[at] === BACKSLASH) at++
+  }
+  return bytes.length
+}
