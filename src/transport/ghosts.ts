@@ -2,15 +2,10 @@ import type { Clock } from '../core/ports.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
 import type { Habit } from './habits.ts'
 
-/** How long a server may still speak of a call that was given up after it had asked, or that never asks. */
-const LINGER_MS = 1000
-/** The same for a call of which nothing is known, and for one that has still to ask. */
-const UNKNOWN_MS = 2000
-const ASKING_MS = 10_000
+/** How long a server may still speak of a call that was given up. */
+const LINGER_MS = 2000
 /** Cancelled calls that are told apart; the rest are one. */
 const MAX_GHOSTS = 1000
-
-const MEMORY_MS = { quiet: LINGER_MS, unknown: UNKNOWN_MS, suspect: ASKING_MS, asks: ASKING_MS }
 
 interface Ghost {
   readonly habit: Habit
@@ -37,11 +32,10 @@ export class Ghosts {
     return [...this.#ghosts.values()].map(({ habit }) => habit)
   }
 
-  add(id: RpcId, habit: Habit, hasAsked: boolean): void {
+  add(id: RpcId, habit: Habit): void {
     const key = this.#ghosts.size < MAX_GHOSTS ? id : 'the rest'
-    const ms = hasAsked ? LINGER_MS : MEMORY_MS[habit.manner]
     this.#ghosts.get(key)?.takeBack()
-    this.#ghosts.set(key, { habit, takeBack: this.#clock.after(ms, () => this.delete(key)) })
+    this.#ghosts.set(key, { habit, takeBack: this.#clock.after(LINGER_MS, () => this.delete(key)) })
   }
 
   delete(id: RpcId): void {

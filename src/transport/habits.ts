@@ -64,6 +64,8 @@ export class Habit {
 
 /** The habits of one server, as long as the gateway knows it. They decide who waits, never whose an ask is. */
 export class Habits {
+  /** Whether the server has asked while no call was open that could have been the reason. */
+  asksUncalled = false
   readonly #tools = new Map<unknown, Habit>()
   readonly #prompts = new Map<unknown, Habit>()
   readonly #methods = new Map<unknown, Habit>()

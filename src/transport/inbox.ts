@@ -78,7 +78,8 @@ export class Inbox {
   /** The only call there is. */
   #likely(request: RpcRequest): Exchange | undefined {
     const { turns } = this.#owner
-    const exchange = (turns === undefined ? this.#owner.onlyCall() : turns.only()?.call)?.exchange
+    const exchange = (turns === undefined ? this.#owner.onlyCall() : turns.only(request.method)?.call)
+      ?.exchange
     if (exchange === undefined) turns?.refused(request.method)
     else if (isMeant(exchange, request)) return exchange
     return undefined

@@ -1,6 +1,6 @@
 import type { Clock, Exchange, Log } from '../core/ports.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
-import { Barrier } from './barrier.ts'
+import { DrainWindow } from './drain-window.ts'
 import { Ghosts } from './ghosts.ts'
 import type { Habit, Habits } from './habits.ts'
 import { InFlight } from './in-flight.ts'
@@ -8,14 +8,13 @@ import type { Pending } from './wire.ts'
 
 /** All times below count these, and only while somebody waits: a gateway that is late is late for all. */
 const TICK_MS = 50
-/** How long an unknown thing is alone, and waits to be. */
+/** How long an unknown thing waits to be alone, and keeps others that may ask waiting. */
 const TRIAL = 10
-/** The same while the server may still speak of what was given up. */
-const HAUNTED = 100
 /** After an ask, the time in which more of the same call may come. */
 const SETTLE = 2
-/** How long a call that may ask is alone without asking. */
-const ALONE = 100
+/** How long a call that asks is alone without asking, and one that was disturbed in that before. */
+const ALONE = 20
+const DISTURBED = 100
 /** How long a client may think while others wait for that. */
 const THINK = 600
 /** How long a reply waits until its call is alone again. */
@@ -74,7 +73,7 @@ export class Turns {
   #isAdvancing = false
   /** Quiet calls that go before the next asker, as they waited for the last one. */
   #batch = 0
-  readonly #barrier = new Barrier()
+  readonly #window = new DrainWindow()
   #refused = 0
 
   constructor(host: TurnsHost) {
@@ -112,15 +111,18 @@ export class Turns {
     return true
   }
 
-  /** The only call that can have asked. */
-  only(): Pending | undefined {
+  /** The only call that can have asked for this; undefined where that cannot be told. */
+  only(method: string): Pending | undefined {
     if (this.#open !== 1 || this.isHaunted) return undefined
-    return this.#holder?.pending ?? this.#host.sent().find(({ habit }) => habit !== undefined)
+    const only = this.#holder?.pending ?? this.#host.sent().find(({ habit }) => habit !== undefined)
+    // A server that asks when nobody calls it may do so at any time.
+    const mayBeNobodys = this.#host.habits.asksUncalled && method !== 'roots/list'
+    return mayBeNobodys && only?.habit?.manner === 'quiet' ? undefined : only
   }
 
   /** The only call asks, which is of this exchange; `resumes` follows once. */
   asked(method: string, exchange: Exchange): void {
-    const pending = this.only()
+    const pending = this.only(method)
     if (pending?.habit === undefined || pending.call?.exchange !== exchange) return
     const { habit } = pending
     habit.seen(method)
@@ -132,12 +134,16 @@ export class Turns {
 
   /** Nobody can tell whose ask it was: those that can have asked will be alone, so that the next is told apart. */
   refused(method: string): void {
+    const { habits } = this.#host
     const incident = this.#suspects
-    if (incident.length === 1) incident[0]?.seen(method)
-    else for (const habit of incident) habit.suspected(method, incident)
+    if (incident.length === 0) {
+      if (method !== 'roots/list') habits.asksUncalled = true
+      return
+    }
+    // What may be nobody's says nothing of the calls beside it.
+    if (!habits.asksUncalled) this.#learn(method, incident)
     if (this.#open === 0 && this.#ghosts.size === 1) this.#ghosts.clear()
-    if (this.#open > 1) this.#holder?.habit.disturbed()
-    if (incident.length > 0 && method !== 'roots/list') this.#warn(method)
+    if (method !== 'roots/list') this.#warn(method)
   }
 
   /** A reply has come for an ask of this exchange; resolves when it may be passed on. */
@@ -166,8 +172,7 @@ export class Turns {
   /** A call that was sent is given up; its server may not know yet. */
   givenUp({ id, habit }: Pending): void {
     if (habit === undefined) return
-    const { pending, hasAsked = false } = this.#holder ?? {}
-    this.#ghosts.add(id, habit, pending?.id === id && hasAsked)
+    this.#ghosts.add(id, habit)
   }
 
   /** A call is over, whether its turn had come or not. */
@@ -194,6 +199,12 @@ export class Turns {
   get #suspects(): Habit[] {
     const sent = this.#host.sent().flatMap(({ habit }) => habit ?? [])
     return [...new Set([...sent, ...this.#ghosts.habits])]
+  }
+
+  #learn(method: string, incident: readonly Habit[]): void {
+    if (incident.length === 1) incident[0]?.seen(method)
+    else for (const habit of incident) habit.suspected(method, incident)
+    if (this.#open > 1) this.#holder?.habit.disturbed()
   }
 
   #warn(method: string): void {
@@ -251,7 +262,7 @@ export class Turns {
   }
 
   #startsAlone(asker: Waiting): true {
-    this.#barrier.reset()
+    this.#window.reset()
     this.#holder = holding(asker, this.#ticks)
     return this.#starts(asker, this.#askers)
   }
@@ -267,13 +278,15 @@ export class Turns {
   /** Whether a quiet call may start now. */
   #mayPass(): boolean {
     if (this.#holder !== undefined) return this.#isSharing(this.#holder)
-    return this.#batch > 0 || this.#askers.size === 0 || this.isHaunted || !this.#barrier.isUp(this.#ticks)
+    const waits = this.#askers.first()?.habit.manner === 'asks'
+    return this.#batch > 0 || !waits || this.isHaunted || !this.#window.isOpen(this.#ticks, this.#host.sent)
   }
 
-  /** A call that waits for its client's reply does nothing, and what has not asked for long may never. */
+  /** What was not seen to ask keeps nobody waiting; a call that waits for its client's reply does nothing, and what has not asked for long may never. */
   #isSharing({ habit, since, asking, askedAt, resumes }: Holder): boolean {
-    if (habit.isJealous || resumes.length > 0) return false
-    return asking > 0 ? this.#ticks - askedAt >= SETTLE : this.#ticks - since >= ALONE
+    if (resumes.length > 0) return false
+    if (asking > 0) return this.#ticks - askedAt >= SETTLE
+    return habit.manner !== 'asks' || this.#ticks - since >= (habit.isJealous ? DISTURBED : ALONE)
   }
 
   #tickOn(): void {
@@ -285,7 +298,7 @@ export class Turns {
   #tick(): void {
     this.#isTicking = false
     this.#ticks++
-    for (const waiting of this.#askers.values()) if (this.#hasWaited(waiting)) this.#goesQuietly(waiting)
+    for (const waiting of this.#askers.values()) if (this.#isTried(waiting)) this.#goesQuietly(waiting)
     const holder = this.#holder
     if (holder !== undefined) this.#watch(holder)
     this.#advance()
@@ -300,14 +313,9 @@ export class Turns {
       this.#host.takeBack(pending.call.exchange, TOO_LONG)
   }
 
-  /** What is haunted will not be for long. */
-  #hasWaited(waiting: Waiting): boolean {
-    return this.#isTried(waiting) && (!this.isHaunted || this.#ticks - waiting.since >= HAUNTED)
-  }
-
   /** Whether a thing had its chance to ask alone. */
   #isTried({ habit: { manner }, since }: { readonly habit: Habit; readonly since: number }): boolean {
-    return manner === 'quiet' || (manner === 'unknown' && this.#ticks - since >= TRIAL)
+    return manner === 'quiet' || (manner !== 'asks' && this.#ticks - since >= TRIAL)
   }
 }
 

@@ -103,6 +103,53 @@ describe('calls of one legacy server on a pipe', { concurrency: 4 }, () => {
   })
 })
 
+describe('a legacy server on a pipe that others share', { concurrency: 2 }, () => {
+  it('keeps nobody waiting for a tool that never answers, however often it is called', async t => {
+    const it = await server(t)
+    await learn(it, 'quick')
+    const hang = (): void => void it.upstream.dispatch(tool('hold', 'hung')).catch(() => undefined)
+    const hung = setInterval(hang, 20)
+    t.after(() => clearInterval(hung))
+    const times: number[] = []
+
+    for (let n = 0; n < 150; n++) {
+      const started = performance.now()
+      await it.upstream.dispatch(tool('quick'))
+      times.push(performance.now() - started)
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+
+    clearInterval(hung)
+    times.sort((a, b) => a - b)
+    const [p50 = 0, p99 = 0] = [times[75], times[148]]
+    t.diagnostic(`p50 ${p50} ms, p99 ${p99} ms`)
+    assert.ok(p99 < p50 + 200, `p50 ${p50} ms, p99 ${p99} ms`)
+    await it.upstream.stop()
+  })
+
+  it('that asks though nobody has called it is not answered by a call that happens to be alone and never asks', async t => {
+    const it = await server(t)
+    it.reply = async ask => echo(ask)
+    await learn(it, 'hold')
+    await it.upstream.dispatch(callOf('tools/list', { cursor: '{"uncalled":true}' }))
+    await until(() => it.stderr().some(line => line.startsWith('uncalled: ')), 'that one is refused')
+
+    const alone = it.upstream.dispatch(tool('hold', 'alone'))
+    await until(() => it.stderr().includes('hold alone'), 'it is open')
+    await it.upstream.dispatch(callOf('tools/list', { cursor: '{"uncalled":true}' }))
+    await until(() => it.stderr().filter(line => line.startsWith('uncalled: ')).length === 2, 'refused')
+    await it.upstream.dispatch(release('alone', false))
+
+    assert.equal(textOf(await alone), 'released')
+    assert.deepEqual(it.asked, [])
+    assert.equal(
+      textOf(await it.upstream.dispatch(tool('ask', 'mine'))),
+      'mine',
+      'who does ask is asked still',
+    )
+  })
+})
+
 describe('a call that waits for its turn', { concurrency: 4 }, () => {
   it('can be cancelled, and its server hears nothing of it', async t => {
     const { it, first } = await thinking(t)
