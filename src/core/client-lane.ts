@@ -10,6 +10,7 @@ import { ListSaver } from './list-saver.ts'
 import { askOwner, type ResourceOwner } from './resource-owner.ts'
 import type { Exchange, Notification, Session, UpstreamState } from './ports.ts'
 import { baseOf } from './session.ts'
+import { Shares } from './shares.ts'
 
 /** What one `subscriptions/listen` wants to hear. */
 export interface ListenFilter {
@@ -20,8 +21,12 @@ export interface ListenFilter {
 
 /** Open `subscriptions/listen` streams at once. */
 const MAX_LISTENS = 1024
+/** Of them, those of one caller. */
+const MAX_LISTENS_EACH = 128
 /** URIs subscribed at once. */
 const MAX_HELD = 10_000
+/** Of them, those of one caller: no fewer than one listen may name. */
+const MAX_HELD_EACH = 1024
 /** How a task of a legacy server does (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 /** Changes within this time are told once. */
@@ -39,6 +44,8 @@ export class ClientLane {
   readonly #ends = new Set<() => void>()
   /** By canonical URI. */
   readonly #held = new Map<string, Held>()
+  readonly #holds = new Shares(MAX_HELD_EACH)
+  readonly #listenShares = new Shares(MAX_LISTENS_EACH)
   readonly #changed = new Set<string>()
   readonly #saver: ListSaver
   /** Upstreams that clients were told have gone. */
@@ -133,11 +140,13 @@ export class ClientLane {
 
   /** Opens a listen, which lasts until its promise resolves; undefined when there are too many. */
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined {
-    if (this.#listens.size >= MAX_LISTENS) return undefined
+    const { session } = exchange
+    if (this.#listens.size >= MAX_LISTENS || this.#listenShares.isFull(session)) return undefined
     this.#listens.set(exchange, filter)
+    this.#listenShares.count(session, 1)
     return new Promise<void>(resolve => {
       const end = (): void => {
-        this.#listens.delete(exchange)
+        if (this.#listens.delete(exchange)) this.#listenShares.count(session, -1)
         this.#ends.delete(end)
         resolve()
       }
@@ -159,6 +168,7 @@ export class ClientLane {
       const node = this.#graph.upstreams.get(owner.upstream)
       if (sessions[0] === undefined || node === undefined) continue
       this.#held.set(uri, { owner, holders: new Set(sessions) })
+      for (const session of sessions) this.#holds.count(session, 1)
       // Another server under the same name knows nothing of what the one before was asked.
       const old = before.#graph.upstreams.get(owner.upstream)?.upstream
       const isSame = old !== undefined && liveOf(old) === liveOf(node.upstream)
@@ -173,7 +183,9 @@ export class ClientLane {
     const holder = holderOf(by)
     const held = this.#held.get(uri)
     if (held?.holders.has(holder) === true) return 'known'
-    if (held === undefined && this.#held.size >= MAX_HELD) return 'full'
+    const session = sessionOf(holder)
+    if ((held === undefined && this.#held.size >= MAX_HELD) || this.#holds.isFull(session)) return 'full'
+    this.#holds.count(session, 1)
     if (held === undefined) this.#held.set(uri, { owner, holders: new Set([holder]) })
     else held.holders.add(holder)
     return 'new'
@@ -184,6 +196,7 @@ export class ClientLane {
     const holder = holderOf(by)
     const held = this.#held.get(uri)
     if (held?.holders.delete(holder) !== true) return undefined
+    this.#holds.count(sessionOf(holder), -1)
     if (held.holders.size === 0) this.#held.delete(uri)
     return held.owner
   }
@@ -214,7 +227,7 @@ export class ClientLane {
 
   #tellHolder(holder: object, told: Notification, isMeant: (session: Session) => boolean): void {
     const exchange = 'emit' in holder ? (holder as Exchange) : undefined
-    const session = exchange?.session ?? (holder as Session)
+    const session = sessionOf(holder)
     if (!isMeant(session)) return
     if (exchange === undefined) session.notify(told)
     // Before it is acknowledged, a listen hears of nothing.
@@ -254,6 +267,10 @@ export class ClientLane {
 
 function all(): boolean {
   return true
+}
+
+function sessionOf(holder: object): Session {
+  return 'emit' in holder ? (holder as Exchange).session : (holder as Session)
 }
 
 /** A listen holds for itself; all that one session asks for is the session's, whatever a request sees of it. */

@@ -64,6 +64,15 @@ export function listenAnswer(answer: Answer, id: RpcId, isOurs: boolean): Answer
   return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, id)) } : answer
 }
 
+/** What a request answers that was ended because the gateway stops: said as to those who come too late. */
+export function stoppingAnswer(): Extract<Answer, { error: RpcError }> {
+  const error = gatewayError('GW_STOPPING')
+  return {
+    error: rpcError(RPC.internal, error.message, { code: error.code }),
+    http: { status: 503, headers: { connection: 'close' } },
+  }
+}
+
 /** What was thrown, as an answer without our internals in it. What nobody threw on purpose is logged. */
 export function thrownAnswer(
   thrown: unknown,

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '../core/ports.ts'
 import { rpcError, RPC } from '../protocol/rpc-error.ts'
 import type { RequestHeaders } from './http/request-headers.ts'
@@ -15,15 +16,42 @@ export function refusal(status: number, message: string, code: number = RPC.inva
   return { status, error: rpcError(code, message) }
 }
 
+/** A refusal that ends the connection: where the next request begins on it may be another question than we think. */
+function closing(refused: Refusal): Refusal {
+  return { ...refused, headers: { connection: 'close' } }
+}
+
+/** What is wrong with how a request is framed: Node reads some forms that others in front of us read in other ways. */
+function framingProblem(request: IncomingMessage, { own }: RequestHeaders): Refusal | undefined {
+  if (request.httpVersionMajor !== 1)
+    return closing(refusal(505, 'HTTP version not supported: 1.1 is spoken here'))
+  const coding = own['transfer-encoding']
+  if (coding === undefined) return undefined
+  const isChunked = coding.trim().toLowerCase() === 'chunked'
+  if (isChunked && request.httpVersionMinor === 1 && own['content-length'] === undefined) return undefined
+  return closing(
+    refusal(
+      400,
+      'Invalid request: Transfer-Encoding may only be "chunked", in HTTP/1.1, without Content-Length',
+    ),
+  )
+}
+
 /** What is wrong with any request, whatever it asks for: its headers, where it was sent to, and from which page. */
 export function guardRequest(
-  count: number,
+  request: IncomingMessage,
   headers: RequestHeaders,
   settings: HttpSettings,
 ): Refusal | undefined {
-  if (count > MAX_HEADERS) return refusal(431, `Too many headers: at most ${MAX_HEADERS} are read`)
+  if (request.rawHeaders.length / 2 > MAX_HEADERS)
+    return closing(refusal(431, `Too many headers: at most ${MAX_HEADERS} are read`))
   if (headers.repeated !== undefined)
-    return refusal(400, `Invalid request: header ${headers.repeated} stands more than once`)
+    return closing(refusal(400, `Invalid request: header ${headers.repeated} stands more than once`))
+  return framingProblem(request, headers) ?? addressProblem(headers, settings)
+}
+
+/** Where a request was sent to, and from which page. */
+function addressProblem(headers: RequestHeaders, settings: HttpSettings): Refusal | undefined {
   if (headers.label !== undefined && !LABEL.test(headers.label))
     return refusal(
       400,

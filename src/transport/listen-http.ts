@@ -43,6 +43,8 @@ function wantsWebSocket({ listeners = {} }: Partial<Config>): boolean {
 const HEADERS_MS = 10_000
 const BODY_MS = 30_000
 const KEEP_ALIVE_MS = 30_000
+/** How long the errors may take that end open calls at a stop. */
+const LAST_WORDS_MS = 500
 /** More than the guard lets pass, so that it sees what is too many. */
 const MAX_HEADERS = 128
 
@@ -199,7 +201,7 @@ class HttpListener implements Listener {
     const conversations = edge.pipes.stop(graceMs)
     for (const post of edge.posts.values()) if (post.isListen) post.cancel('shutdown')
     if (!(await within(edge.clock, graceMs, closed))) {
-      for (const post of edge.posts.values()) post.cancel('shutdown')
+      await this.#endOpenCalls()
       this.#server.closeAllConnections()
       for (const response of this.#handed) response.destroy()
     }
@@ -208,6 +210,21 @@ class HttpListener implements Listener {
     edge.streams.stop()
     this.#writeTimeout.stop()
     edge.standing.stop()
+  }
+
+  /** Each call that is still open is answered with an error: a closed connection would say nothing. */
+  async #endOpenCalls(): Promise<void> {
+    const { clock, posts } = this.#edge
+    const open = posts.values()
+    for (const post of open) post.shutDown()
+    await within(clock, LAST_WORDS_MS, Promise.allSettled(open.map(post => post.answered)))
+    // An answer is written in the turn after it is there.
+    await new Promise(resolve => setImmediate(resolve))
+    const unread = [...this.#connections.keys()].filter(socket => socket.writableLength > 0)
+    const read = unread.map(
+      socket => new Promise(resolve => socket.once('drain', resolve).once('close', resolve)),
+    )
+    if (read.length > 0) await within(clock, LAST_WORDS_MS, Promise.all(read))
   }
 
   #handedAnswered(): Promise<void> | undefined {

@@ -94,7 +94,7 @@ export interface OldStream {
   readonly endpoint: string
   next(): Promise<Message | undefined>
   /** Posts a message; resolves with the status. */
-  post(message: object | string, headers?: Record<string, string>): Promise<number>
+  post(message: object | string | readonly object[], headers?: Record<string, string>): Promise<number>
   close(): void
 }
 
@@ -120,7 +120,11 @@ export async function openOldStream(url: URL): Promise<OldStream> {
       return text === undefined ? undefined : parse(text)
     },
     post: async (message, headers) => {
-      const text = typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message })
+      const isWhole = Array.isArray(message)
+      const text =
+        typeof message === 'string'
+          ? message
+          : JSON.stringify(isWhole ? message : { jsonrpc: '2.0', ...message })
       const all = { 'content-type': 'application/json', ...headers }
       const answer = await fetch(new URL(endpoint, url), { method: 'POST', headers: all, body: text })
       await answer.arrayBuffer()

@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { gatewayError } from '../../errors.ts'
 import {
   isBatch,
   parseMessage,
@@ -11,6 +10,7 @@ import { HEADER } from '../../protocol/names.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { looksModern } from '../../protocol/versions.ts'
 import { envelopeProblem } from '../../protocol/era/modern.ts'
+import { stoppingAnswer } from '../client-answer.ts'
 import { claimsModern } from '../client-envelope.ts'
 import type { SseStream } from '../sse-write.ts'
 import { acceptsOf, guardAccept, guardBody, refusal, type Refusal } from '../guard-http.ts'
@@ -89,12 +89,8 @@ function answerRequest(
 }
 
 function stopping(): Refusal {
-  const error = gatewayError('GW_STOPPING')
-  return {
-    status: 503,
-    error: rpcError(RPC.internal, error.message, { code: error.code }),
-    headers: { connection: 'close' },
-  }
+  const { error, http } = stoppingAnswer()
+  return { status: 503, error, ...http }
 }
 
 /** A notification, or a reply to something we asked. Modern ones have nothing that they could be about. */

@@ -1,8 +1,8 @@
 import type { Clock, Notification, Principal, Session } from '../../core/ports.ts'
-import { authorizationKey } from '../../plugin.ts'
 import { encodeTold } from '../client-answer.ts'
 import type { ClientAsks } from '../client-asks.ts'
 import { InFlight } from '../in-flight.ts'
+import { seenBy } from '../seen-by.ts'
 import type { EventStream, SseStream } from '../sse-write.ts'
 import type { EventStore } from './event-store.ts'
 import type { Post } from './post.ts'
@@ -55,12 +55,11 @@ export class LegacySession implements Keeper {
 
   /**
    * The session as a request with this label sees it: a gateway in front of this one may have one session with it for
-   * many clients. And the same caller may come with another token, whose scopes are for that request alone.
+   * many clients.
    */
   seenBy(caller: Principal, label: string | undefined): Session | undefined {
     const view = this.#labelled(label)
-    if (view === undefined || authorizationKey(view.principal) === authorizationKey(caller)) return view
-    return Object.create(view, { principal: { value: caller, enumerable: true } }) as Session
+    return view && seenBy(view, caller)
   }
 
   #labelled(label: string | undefined): Session | undefined {

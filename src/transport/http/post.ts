@@ -16,7 +16,15 @@ import { newestReader, type Reader } from '../../protocol/era/reader.ts'
 import { encodeError, type RpcId, type RpcRequest, type Written } from '../../protocol/jsonrpc.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { Asking, type ClientAsks } from '../client-asks.ts'
-import { encodeAnswer, encodeTold, errorFor, LISTEN, listenAnswer, thrownAnswer } from '../client-answer.ts'
+import {
+  encodeAnswer,
+  encodeTold,
+  errorFor,
+  LISTEN,
+  listenAnswer,
+  stoppingAnswer,
+  thrownAnswer,
+} from '../client-answer.ts'
 import type { HttpEdge } from './edge.ts'
 import type { Sink } from './reply.ts'
 
@@ -35,6 +43,7 @@ export class Post implements Inbound {
   #asking: Asking | undefined = undefined
   #ask: ((ask: Ask) => Promise<AskReply>) | undefined = undefined
   #isOver = false
+  #isShutDown = false
 
   /** With `asks`, its client can be asked. */
   constructor(
@@ -94,7 +103,19 @@ export class Post implements Inbound {
     const answer = await this.#running.answer
     edge.posts.delete(number)
     this.#end('the request that asked is over')
-    return this.isListen ? listenAnswer(answer, this.id, edge.isStopping) : answer
+    if (this.isListen) return listenAnswer(answer, this.id, edge.isStopping)
+    return this.#isShutDown && 'error' in answer ? stoppingAnswer() : answer
+  }
+
+  /** Resolves when it has its answer. */
+  get answered(): Promise<unknown> {
+    return Promise.resolve(this.#running?.answer)
+  }
+
+  /** The gateway stops and waits no longer. */
+  shutDown(): void {
+    this.#isShutDown = true
+    this.cancel('shutdown')
   }
 
   /** It takes long. */

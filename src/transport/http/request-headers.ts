@@ -29,6 +29,7 @@ const OWN = new Set([
   'content-type',
   'content-encoding',
   'content-length',
+  'transfer-encoding',
   'access-control-request-headers',
   HEADER.session,
   HEADER.lastEventId,
@@ -49,11 +50,11 @@ export function readHeaders(
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] as string).toLowerCase()
     const isOwn = OWN.has(name)
-    const into = isOwn ? own : isPassed(name, alsoPassed) ? passed : undefined
-    if (into === undefined) continue
+    if (!isOwn && !isPassed(name, alsoPassed)) continue
+    const into = isOwn ? own : passed
     const before = into[name]
-    if (before !== undefined && !LISTS.has(name)) repeated ??= name
-    const value = before === undefined ? (raw[at + 1] as string) : `${before}, ${raw[at + 1] as string}`
+    if (isRepeated(name, before)) repeated ??= name
+    const value = joined(before, raw[at + 1] as string)
     into[name] = value
     // A rule may be about what this listener reads too, such as `Origin`.
     if (isOwn && alsoPassed.has(name)) passed[name] = value
@@ -67,6 +68,14 @@ export function readHeaders(
     profile,
     repeated,
   }
+}
+
+function isRepeated(name: string, before: string | undefined): boolean {
+  return before !== undefined && !LISTS.has(name)
+}
+
+function joined(before: string | undefined, value: string): string {
+  return before === undefined ? value : `${before}, ${value}`
 }
 
 function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {

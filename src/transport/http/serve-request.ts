@@ -44,7 +44,7 @@ export async function serveRequest(
 ): Promise<void> {
   response.on('error', ignore)
   const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
-  const refused = guardRequest(request.rawHeaders.length / 2, headers, edge.settings)
+  const refused = guardRequest(request, headers, edge.settings)
   if (refused !== undefined) {
     edge.gate.refused(refused, credentialsOf(edge, request))
     swallow(request, edge.settings.maxBody)

@@ -5,7 +5,7 @@ import { inOnePiece, type Written } from '../../protocol/jsonrpc.ts'
 import { Backlog } from '../backlog.ts'
 import { frame, SSE_HEADERS } from '../sse-write.ts'
 import { unreadOf, type HttpEdge } from './edge.ts'
-import type { Ears } from '../stdio/channel.ts'
+import type { Arrived, Ears } from '../stdio/channel.ts'
 import type { NetworkChannel } from './conversations.ts'
 
 const KEEP_ALIVE_MS = 15_000
@@ -68,10 +68,10 @@ export class SseChannel implements NetworkChannel {
   }
 
   /** Takes what was posted, once it may; false when nobody is there to answer it any more. */
-  async take(body: Buffer, headers: Readonly<Record<string, string>>): Promise<boolean> {
+  async take(body: Buffer, arrived: Arrived): Promise<boolean> {
     while (this.#reading !== undefined && this.isOpen) await this.#reading
     if (!this.isOpen) return false
-    this.#ears?.message(body, headers)
+    this.#ears?.message(body, arrived)
     return true
   }
 

@@ -51,7 +51,8 @@ export async function takeMessage({ edge, request, response, headers }: Arrival)
   const body = await readBody({ edge, request, response, headers })
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
-  if (!(await channel.take(body, headers.passed))) return sendRefusal(response, GONE)
+  if (!(await channel.take(body, { headers: headers.passed, caller: headers.caller })))
+    return sendRefusal(response, GONE)
   if (!response.destroyed) sendNothing(response, 202)
 }
 

@@ -1,9 +1,17 @@
+import type { Principal } from '../../core/ports.ts'
 import type { Written } from '../../protocol/jsonrpc.ts'
+
+/** What came with one message, where it is an HTTP request of its own or the connection began as one. */
+export interface Arrived {
+  readonly headers: Readonly<Record<string, string>>
+  /** Who sent this one, where that was asked anew. */
+  readonly caller?: Principal
+}
 
 /** What a conversation hears of its carrier. */
 export interface Ears {
-  /** One message or batch, with the headers that came with it where there are any. */
-  message(bytes: Buffer, headers?: Readonly<Record<string, string>>): void
+  /** One message or batch. */
+  message(bytes: Buffer, arrived?: Arrived): void
   /** A message was longer than `limit` and is lost. */
   tooLong(limit: number): void
   /** Nothing more comes; answers are still read. */

@@ -7,15 +7,17 @@ import type {
   Inbound,
   JsonObject,
   Notification,
+  Principal,
   Running,
   Session,
 } from '../../core/ports.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { newestReader, type Reader } from '../../protocol/era/reader.ts'
 import type { RpcId, RpcRequest, Written } from '../../protocol/jsonrpc.ts'
-import { encodeTold, LISTEN } from '../client-answer.ts'
+import { encodeTold, LISTEN, stoppingAnswer } from '../client-answer.ts'
 import { Asking, type ClientAsks } from '../client-asks.ts'
-import type { Channel } from './channel.ts'
+import { seenBy } from '../seen-by.ts'
+import type { Arrived, Channel } from './channel.ts'
 
 /** Where the answer goes: to the pipe, or into a batch. */
 export interface Answers {
@@ -42,23 +44,20 @@ export class PipeRequest implements Inbound {
   /** The client that reads the answer, as well as it is known. */
   reader: Reader
   readonly #ends: PipeEnds
+  readonly #caller: Principal | undefined
   #running: Running | undefined = undefined
   #asking: Asking | undefined = undefined
   #ask: ((ask: Ask) => Promise<AskReply>) | undefined = undefined
   #isOver = false
+  #isShutDown = false
 
-  constructor(
-    request: RpcRequest,
-    era: Era,
-    answers: Answers,
-    ends: PipeEnds,
-    headers: Readonly<Record<string, string>> | undefined,
-  ) {
+  constructor(request: RpcRequest, era: Era, answers: Answers, ends: PipeEnds, arrived: Arrived | undefined) {
     this.id = request.id
     this.method = request.method
     this.params = request.params
     this.bytes = request.bytes
-    this.headers = headers
+    this.headers = arrived?.headers
+    this.#caller = arrived?.caller
     this.era = era
     this.answers = answers
     this.#ends = ends
@@ -94,13 +93,24 @@ export class PipeRequest implements Inbound {
 
   run(gate: Gate, session: Session): Promise<Answer> {
     this.reader = session.client
-    this.#running = gate.run(session, this)
+    this.#running = gate.run(this.#caller === undefined ? session : seenBy(session, this.#caller), this)
     return this.#running.answer
   }
 
   cancel(reason: string): void {
     this.#running?.cancel(reason)
     this.over(reason)
+  }
+
+  /** The gateway stops and waits no longer. */
+  shutDown(): void {
+    this.#isShutDown = true
+    this.cancel('shutdown')
+  }
+
+  /** What it is answered: where the gateway has ended it, that is said. */
+  final(answer: Answer): Answer {
+    return this.#isShutDown && 'error' in answer ? stoppingAnswer() : answer
   }
 
   /** It asks nothing more, and takes back what it has asked. */

@@ -17,7 +17,7 @@ import { ClientAsks } from '../client-asks.ts'
 import { Drops } from '../drops.ts'
 import { InFlight } from '../in-flight.ts'
 import { within } from '../../util/within.ts'
-import type { Channel } from './channel.ts'
+import type { Arrived, Channel } from './channel.ts'
 import { PipeEra } from './pipe-era.ts'
 import { PipeRequest, type Answers, type PipeEnds } from './pipe-request.ts'
 import { PipeSession } from './pipe-session.ts'
@@ -46,8 +46,6 @@ export interface PipeOptions {
   readonly isLegacyOnly?: boolean
 }
 
-type Headers = Readonly<Record<string, string>> | undefined
-
 /** One client whose messages all take the same way: a pair of streams, a WebSocket, an event stream with its POSTs. */
 export class Pipe {
   /** Resolves when the conversation is over and everything said has left. */
@@ -60,7 +58,7 @@ export class Pipe {
   readonly #ends: PipeEnds
   readonly #running = new InFlight<PipeRequest>()
   /** What came while the session opens; undefined when it does not. */
-  #held: { message: Message; answers: Answers; headers: Headers }[] | undefined
+  #held: { message: Message; answers: Answers; arrived: Arrived | undefined }[] | undefined
   #isEnding = false
   #heardAt: number
   #onQuiet: () => void = () => undefined
@@ -89,7 +87,7 @@ export class Pipe {
     const { graceMs } = this.#options
     const over = (ms: number): void => void this.end('the client closed the connection', ms)
     this.#writer.open({
-      message: (bytes, headers) => this.#take(bytes, headers),
+      message: (bytes, arrived) => this.#take(bytes, arrived),
       tooLong: limit => this.#refuse(null, tooLong(limit), this.#writer),
       ended: () => over(graceMs),
       gone: () => over(0),
@@ -120,18 +118,18 @@ export class Pipe {
     else this.#writer.resume()
   }
 
-  #take(bytes: Buffer, headers: Headers): void {
+  #take(bytes: Buffer, arrived: Arrived | undefined): void {
     this.#touch()
-    if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, headers)
+    if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, arrived)
     const messages = parseBatch(bytes)
     if ('code' in messages) return this.#refuse(null, messages, this.#writer)
     const answers = new BatchAnswer(answersOf(messages), this.#writer)
-    for (const message of messages) this.#handle(message, answers, headers)
+    for (const message of messages) this.#handle(message, answers, arrived)
   }
 
-  #handle(message: Message, answers: Answers, headers: Headers): void {
-    if (this.#held !== undefined) this.#held.push({ message, answers, headers })
-    else if (message.kind === 'request') this.#request(message, answers, headers)
+  #handle(message: Message, answers: Answers, arrived: Arrived | undefined): void {
+    if (this.#held !== undefined) this.#held.push({ message, answers, arrived })
+    else if (message.kind === 'request') this.#request(message, answers, arrived)
     else if (message.kind === 'notification') this.#notification(message)
     else if (message.kind === 'response') this.#asks.answer(message)
     else this.#refuse(message.id, message.error, answers)
@@ -153,14 +151,14 @@ export class Pipe {
     request.cancel(typeof reason === 'string' ? reason : 'the client cancelled it')
   }
 
-  #request(request: RpcRequest, answers: Answers, headers: Headers): void {
+  #request(request: RpcRequest, answers: Answers, arrived: Arrived | undefined): void {
     if (this.#running.has(request.id)) return this.#refuse(request.id, TAKEN, answers)
     if (this.#running.size >= MAX_RUNNING) return this.#refuse(request.id, TOO_MANY, answers)
     const admitted = this.#era.admit(request)
     if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, answers)
     if ('pong' in admitted)
       return answers.write(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{}}`)
-    const running = new PipeRequest(request, admitted.as, answers, this.#ends, headers)
+    const running = new PipeRequest(request, admitted.as, answers, this.#ends, arrived)
     const session = this.#session.find(admitted.as, admitted.client)
     if (session === undefined) void this.#open(running, admitted.as, admitted.client)
     else void this.#run(running, () => running.run(this.#options.context.gate, session))
@@ -182,7 +180,7 @@ export class Pipe {
     }
     const held = this.#held
     this.#held = undefined
-    for (const { message, answers, headers } of held) this.#handle(message, answers, headers)
+    for (const { message, answers, arrived } of held) this.#handle(message, answers, arrived)
     this.#flow()
     this.#settle()
   }
@@ -198,7 +196,7 @@ export class Pipe {
   }
 
   #answer(request: PipeRequest, answer: Answer): void {
-    const final = request.isListen ? listenAnswer(answer, request.id, this.#isEnding) : answer
+    const final = request.isListen ? listenAnswer(answer, request.id, this.#isEnding) : request.final(answer)
     try {
       request.answers.write(encodeAnswer(request.id, request.method, final, request.reader))
     } catch (thrown) {
@@ -228,14 +226,17 @@ export class Pipe {
     const quiet = new Promise<void>(resolve => (this.#onQuiet = resolve))
     for (const request of this.#running.values()) if (request.isListen) request.cancel('shutdown')
     this.#settle()
-    if (!(await within(clock, graceMs, quiet))) this.#cancelAll()
+    if (!(await within(clock, graceMs, quiet))) {
+      this.#cancelAll()
+      await within(clock, FLUSH_MS, quiet)
+    }
     await within(clock, FLUSH_MS, this.#writer.finished())
     this.#session.close(reason)
     this.#onEnded()
   }
 
   #cancelAll(): void {
-    for (const request of this.#running.values()) request.cancel('shutdown')
+    for (const request of this.#running.values()) request.shutDown()
   }
 }
 

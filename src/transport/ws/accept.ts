@@ -27,7 +27,7 @@ export function upgradeTo(edge: HttpEdge): Upgrade {
     socket.on('error', () => undefined)
     const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
     const refused =
-      guardRequest(request.rawHeaders.length / 2, headers, edge.settings) ??
+      guardRequest(request, headers, edge.settings) ??
       upgradeProblem(request, edge) ??
       conversationProblem(edge, ANONYMOUS)
     if (refused !== undefined) return refuse(request, refused)

@@ -69,11 +69,13 @@ export class WebSocketChannel implements Channel {
   open(ears: Ears): void {
     const socket = this.#socket
     this.#ears = ears
+    const { headers } = this.#options
+    const arrived = headers && { headers }
     socket.on('message', (data: RawData, isBinary: boolean) => {
       this.#hasLife = true
       if (isBinary) this.#refuseBinary()
       // Text comes as one Buffer, as `binaryType` is left alone.
-      else if (this.#lastError === undefined) ears.message(data as Buffer, this.#options.headers)
+      else if (this.#lastError === undefined) ears.message(data as Buffer, arrived)
     })
     for (const event of ['ping', 'pong'] as const) socket.on(event, () => (this.#hasLife = true))
     socket.once('close', (code: number, reason: Buffer) => {
