@@ -4,7 +4,7 @@ import { ClientLane } from '../../../src/core/client-lane.ts'
 import type { Exchange, Principal, Session } from '../../../src/core/ports.ts'
 import { ANONYMOUS } from '../../../src/plugin.ts'
 
-const OWNER = { upstream: 'files', original: '' }
+const OWNER = { upstream: 'files', original: '', exposed: '' }
 const NOTHING = { methods: new Set(['x']), uris: new Set<string>(), taskIds: [] }
 
 function laneOf(): ClientLane {
