@@ -18,6 +18,7 @@ import type {
   UpstreamMemory,
   UpstreamState,
 } from './core/ports.ts'
+import type { Sandboxing } from './core/plugin-ports.ts'
 import { KeptUpstream, liveOf } from './core/kept-upstream.ts'
 import type { Parking } from './core/parking.ts'
 import type { Seal } from './core/seal.ts'
@@ -173,12 +174,8 @@ function under(spec: UpstreamConfig, kept: Upstream): Upstream {
   return JSON.stringify(kept.spec) === JSON.stringify(spec) ? kept : new KeptUpstream(liveOf(kept), spec)
 }
 
-/** What differs between the places a gateway is started from, and says nothing of the servers. */
-const AMBIENT: ReadonlySet<string> = new Set(
-  'PATH SHELL TERM LANG TMPDIR TEMP TMP COMSPEC PATHEXT PROCESSOR_ARCHITECTURE PROGRAMFILES SYSTEMDRIVE SYSTEMROOT WINDIR'.split(
-    ' ',
-  ),
-)
+/** Of what every server inherits, that by which it may know whose it is. */
+const OWNER = 'HOME LOGNAME USER APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA USERNAME USERPROFILE'.split(' ')
 
 /** All that decides what a server says of itself, plugins included: with anything else what is remembered is of no use. */
 function whatItIs(
@@ -187,8 +184,7 @@ function whatItIs(
   { config, directory }: LoadedConfig,
   { environment }: Surroundings,
 ): string {
-  const inherited =
-    spec.type === 'stdio' ? spec.inheritEnv.filter(key => !AMBIENT.has(key)).map(key => environment[key]) : []
+  const inherited = spec.type === 'stdio' ? [...OWNER, ...spec.inheritEnv].map(key => environment[key]) : []
   return JSON.stringify([ownPackage(), directory, fingerprint(spec, without), inherited, config.plugins])
 }
 
@@ -215,8 +211,7 @@ function createUpstream(
     environment: around.environment,
     room: around.room,
     memory,
-    state: around.memories && join(around.memories.directory, 'servers', name),
-    privatePlaces: () => around.privatePlaces.all,
+    sandboxing: sandboxingOf(name, around),
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
     ask: (ask, exchange) =>
       exchange === undefined
@@ -237,6 +232,11 @@ function createUpstream(
     upstream: name,
     why: `no plugin makes upstreams of type "${spec.type}"`,
   })
+}
+
+function sandboxingOf(name: string, { memories, privatePlaces }: Surroundings): Sandboxing {
+  const home = memories && join(memories.directory, 'servers', name)
+  return { home, places: () => privatePlaces.all }
 }
 
 function identityOf({ config }: LoadedConfig): { name: string; version: string } {

@@ -1,3 +1,4 @@
+import type { PrivatePlace } from '../util/private-place.ts'
 import type { CeilingsConfig, SandboxConfig } from '../config/config.gen.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import type { Exchange, UpstreamLogs } from './ports.ts'
@@ -70,6 +71,14 @@ export interface AuditEvent {
   readonly exchange?: Exchange | undefined
   /** More that the line says. Secrets are hidden, and long texts cut. */
   readonly fields?: Readonly<Record<string, string | number>>
+}
+
+/** What a sandbox is made with, beside what its configuration says. */
+export interface Sandboxing {
+  /** The HOME of an upstream in its sandbox, for all its callers; absent where nothing outlives the gateway. */
+  readonly home?: string | undefined
+  /** What is the gateway's own, and shown in no sandbox. */
+  places(): readonly PrivatePlace[]
 }
 
 /** Figures of one kind, as Prometheus has them. */

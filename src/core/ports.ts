@@ -4,9 +4,8 @@ import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
-import type { PrivatePlace } from '../util/private-place.ts'
 import type { UpstreamMemory } from './upstream-memory.ts'
-import type { Figure } from './plugin-ports.ts'
+import type { Figure, Sandboxing } from './plugin-ports.ts'
 import type { Credentials, HttpReply, HttpRequest, HttpSide, Neighbours, Refusal } from './http-ports.ts'
 
 /** What came of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
@@ -282,10 +281,8 @@ export interface UpstreamContext {
   readonly memory?: UpstreamMemory | undefined
   /** Takes every secret out of a text, before it is cut or kept. */
   hide(text: string): string
-  /** A directory where what belongs to it outlives this process; absent where nothing does. */
-  readonly state?: string | undefined
-  /** What is the gateway's own, and no server in a sandbox sees; absent where there is nothing. */
-  privatePlaces?(): readonly PrivatePlace[]
+  /** What a sandbox around its processes is made with. */
+  readonly sandboxing?: Sandboxing
   /** A notification that belongs to no request. `isMeant` says who hears of a changed resource; everybody who wants it when absent. */
   notify(notification: Notification, isMeant?: (session: Session) => boolean): void
   /** A legacy server's own request; `exchange` is the call it came with, where that is known. */

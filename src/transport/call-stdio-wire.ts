@@ -6,7 +6,7 @@ import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
 import { parseSize } from '../util/units.ts'
 import { ServerProcess } from './process.ts'
 import { watchCeilings } from './process-ceilings.ts'
-import { childEnvironment, MARK_VARIABLE, marked } from './process-environment.ts'
+import { childEnvironment, inheritedByServer, MARK_VARIABLE, marked } from './process-environment.ts'
 import { launchOf } from './process-launch.ts'
 import { Stderr } from './process-stderr.ts'
 import type { ProcessTable } from './process-table.ts'
@@ -98,8 +98,8 @@ function startProcess({ spec, around, events, onDrain, ...given }: Start): Serve
   const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
   const env = environmentOf(spec, context)
-  const ownHome = spec.isolation === 'shared' ? context.state : undefined
-  const places = context.privatePlaces?.()
+  const ownHome = spec.isolation === 'shared' ? context.sandboxing?.home : undefined
+  const places = context.sandboxing?.places()
   const launch = launchOf(spec, { directory, cwd, env, outside: environment, ownHome, places })
   const mark = table.prepare(directory, context.name, environment)
   const log = context.log.child({ upstream: context.name, stream: 'stderr' })
@@ -127,7 +127,7 @@ function environmentOf(
   spec: StdioUpstreamConfig,
   { environment, log }: UpstreamContext,
 ): Record<string, string> {
-  const { env, refused } = childEnvironment(environment, spec.inheritEnv, spec.env)
+  const { env, refused } = childEnvironment(environment, inheritedByServer(spec.inheritEnv), spec.env)
   if (refused.length > 0)
     log.warn('variables that load code are not inherited; set them in "env" if they are meant', {
       variables: refused,

@@ -1,7 +1,7 @@
 import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, ProgramSpec } from '../core/ports.ts'
 import { reasonOf } from '../errors.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
-import { childEnvironment, MARK_VARIABLE, marked } from './process-environment.ts'
+import { childEnvironment, inheritedByProgram, MARK_VARIABLE, marked } from './process-environment.ts'
 import { launchOf } from './process-launch.ts'
 import { residentOfTrees } from '../util/resident.ts'
 import { hidingLog } from '../util/log.ts'
@@ -35,7 +35,7 @@ export class OwnPrograms implements Programs {
   }
 
   environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string> {
-    return childEnvironment(this.#options.environment, inherit, set).env
+    return childEnvironment(this.#options.environment, inheritedByProgram(inherit), set).env
   }
 
   async launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program> {

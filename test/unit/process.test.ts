@@ -4,7 +4,11 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it } from 'node:test'
-import { childEnvironment } from '../../src/transport/process-environment.ts'
+import {
+  childEnvironment,
+  inheritedByProgram,
+  inheritedByServer,
+} from '../../src/transport/process-environment.ts'
 import {
   badServer,
   bench,
@@ -34,6 +38,36 @@ describe('a server process', { concurrency: 4 }, () => {
     assert.match(env.TAPGATE_RUN ?? '', /^tapgate:\d+:\d+:[0-9a-f]{32}:[0-9a-f]{12}:1:it$/)
     delete env.TAPGATE_RUN
     assert.deepEqual(env, { PATH: process.env.PATH, OWN: '1', LANG: 'de' })
+  })
+
+  it('inherits what leads to the network, and what is named comes on top of what every server gets', () => {
+    const network = {
+      ...{
+        NODE_EXTRA_CA_CERTS: '/ca.pem',
+        SSL_CERT_FILE: '/ca.pem',
+        SSL_CERT_DIR: '/certs',
+        NO_PROXY: 'localhost',
+      },
+      ...{
+        HTTP_PROXY: 'http://p:1',
+        HTTPS_PROXY: 'http://p:2',
+        http_proxy: 'http://p:3',
+        https_proxy: 'http://p:4',
+      },
+      ...{
+        no_proxy: 'x',
+        ALL_PROXY: 'http://p:5',
+        npm_config_https_proxy: 'http://p:6',
+        npm_config_cafile: '/c',
+      },
+    }
+    const environment = { ...network, PATH: '/bin', HOME: '/home/ada', MINE: '1', AWS_SECRET_ACCESS_KEY: 's' }
+
+    const named = childEnvironment(environment, inheritedByServer(['MINE']), { HOME: '/elsewhere' })
+
+    assert.deepEqual({ ...named.env }, { ...network, PATH: '/bin', HOME: '/elsewhere', MINE: '1' })
+    const program = childEnvironment(environment, inheritedByProgram(['PATH']), {})
+    assert.deepEqual({ ...program.env }, { ...network, PATH: '/bin' })
   })
 
   it('runs in a directory relative to the configuration', async t => {

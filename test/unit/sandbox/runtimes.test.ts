@@ -74,8 +74,8 @@ async function started(t: TestContext, command: string, args: string[], director
     sandbox: SANDBOX,
     startupTimeout: '60s',
   })
-  const state = `${directory}/state/servers/it`
-  const privatePlaces = () => [{ directory: `${directory}/state` }]
-  const { upstream } = await bench(t, spec, { state, privatePlaces })
+  const home = `${directory}/state/servers/it`
+  const sandboxing = { home, places: () => [{ directory: `${directory}/state` }] }
+  const { upstream } = await bench(t, spec, { sandboxing })
   return async (name: string, given = {}) => textOf(await upstream.dispatch(toolCall(name, given)))
 }
