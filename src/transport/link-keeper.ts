@@ -1,5 +1,5 @@
 import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../core/ports.ts'
-import { gatewayError, GatewayError, reasonOf } from '../errors.ts'
+import { gatewayError, GatewayError, reasonOf, OWNER_ONLY } from '../errors.ts'
 import { LeavingLinks } from './leaving-links.ts'
 import type { Link } from './link.ts'
 import { Restarts, type Pause } from './restarts.ts'
@@ -179,7 +179,7 @@ export class LinkKeeper {
     const permit = await this.#entered()
     let over: string | undefined
     const disarm = this.#host.clock.after(this.#host.startupMs, () => {
-      over = `no handshake within ${this.#host.startupMs} ms${this.#opening?.wire.lastWords ?? ''}`
+      over = `no handshake within ${this.#host.startupMs} ms${this.#saidInstead()}`
       this.#leaving.close(this.#opening, over)
     })
     try {
@@ -199,6 +199,12 @@ export class LinkKeeper {
       disarm()
       this.#opening = undefined
     }
+  }
+
+  #saidInstead(): string {
+    const { stray, wire } = this.#opening ?? {}
+    if (stray === undefined || wire?.streams === true) return wire?.lastWords ?? ''
+    return `: it wrote a line on stdout that is no JSON${OWNER_ONLY}${visible(this.#host.hide(stray), 200)}`
   }
 
   async #entered(): Promise<ProcessPermit | undefined> {

@@ -60,6 +60,8 @@ export class Link implements WireEvents {
   server: ServerSide | undefined = undefined
   /** Why it closed; undefined while it is open. */
   closedBecause: string | undefined = undefined
+  /** The beginning of the first line that was no message, before it said who it is. */
+  stray: string | undefined = undefined
   /** Who uses it; whoever calls takes hold of it first. */
   readonly use: LinkUse
   readonly #host: LinkHost
@@ -239,6 +241,7 @@ export class Link implements WireEvents {
   /** A reply that is refused fails its call at once, wherever its id stands; the connection lives on. */
   #malformed({ error }: Malformed, bytes: Buffer, of: Pending | undefined): void {
     const { name: upstream, drops } = this.#host
+    if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
     const pending = this.#pending.get(replyIdOf(bytes) ?? '')
     if (pending === undefined || (of !== undefined && of !== pending)) return drops.garbage(bytes)
     const list = shortenedList(pending.method, bytes, this.server?.era, drops)

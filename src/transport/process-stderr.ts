@@ -1,6 +1,7 @@
 import { OWNER_ONLY } from '../errors.ts'
 import type { Clock, Log } from '../core/ports.ts'
 import { LineSplitter } from './frames.ts'
+import { lastWordsIn } from './last-words.ts'
 import type { Hide } from '../util/secrets.ts'
 import type { RecentLines } from './recent-lines.ts'
 import { visible } from './visible.ts'
@@ -9,7 +10,7 @@ import { visible } from './visible.ts'
 const LOGGED_PER_SECOND = 100
 const KEPT_PER_SECOND = 1000
 const LONGEST_LINE = 4096
-const KEPT_BYTES = 4096
+const KEPT_BYTES = 8192
 /** How much of the last lines an error text shows. */
 const SHOWN = 300
 
@@ -55,12 +56,8 @@ export class Stderr {
 
   /** The last lines, for an error text; empty when there are none. */
   get lastWords(): string {
-    const lines = this.#options
-      .hide(this.#kept.toString('utf8'))
-      .split(/\r?\n/)
-      .filter(line => line.trim() !== '')
-    const last = lines.slice(-3).join(' | ').trim()
-    return last === '' ? '' : `${OWNER_ONLY}${visible(last.slice(-SHOWN), SHOWN)}`
+    const last = lastWordsIn(this.#options.hide(this.#kept.toString('utf8')))
+    return last === '' ? '' : `${OWNER_ONLY}${visible(last, SHOWN)}`
   }
 
   #line(line: string): void {
