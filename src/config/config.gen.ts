@@ -336,7 +336,7 @@ export interface StdioUpstreamConfig {
     readonly [k: string]: string
   }
   /**
-   * Variables of the gateway's own environment that the process gets as well. All others are kept from it.
+   * Variables of the gateway's own environment that the process gets besides those that every server gets: where programs and homes are (`PATH`, `HOME`, `USER`, `LANG`, `TMPDIR` and the like), and how the network is reached (`NODE_EXTRA_CA_CERTS`, `SSL_CERT_FILE`, `SSL_CERT_DIR`, `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` in both cases, and npm's `npm_config_proxy`, `…_https_proxy`, `…_noproxy`, `…_cafile`, `…_registry`). All others are kept from it; `env` may set any of them to something else.
    */
   readonly inheritEnv: readonly string[]
   /**
@@ -1426,7 +1426,7 @@ export interface AgentConfig {
     readonly [k: string]: string
   }
   /**
-   * Variables of the gateway's own environment that the agent gets as well; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.
+   * Variables of the gateway's own environment that the agent gets besides those for certificates and proxies; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.
    */
   readonly inheritEnv?: readonly string[]
   /**
@@ -1732,7 +1732,7 @@ export interface AgentSettingsConfig {
     readonly [k: string]: string
   }
   /**
-   * Variables of the gateway's own environment that the agent gets as well; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.
+   * Variables of the gateway's own environment that the agent gets besides those for certificates and proxies; all others are kept from it. Default: `PATH`, `LANG`, `TZ`.
    */
   readonly inheritEnv?: readonly string[]
   /**

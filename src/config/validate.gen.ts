@@ -3749,7 +3749,7 @@ if(data.env === undefined){
 data.env = {};
 }
 if(data.inheritEnv === undefined){
-data.inheritEnv = ["HOME","LOGNAME","PATH","SHELL","TERM","USER","LANG","TMPDIR","APPDATA","COMSPEC","HOMEDRIVE","HOMEPATH","LOCALAPPDATA","PATHEXT","PROCESSOR_ARCHITECTURE","PROGRAMFILES","SYSTEMDRIVE","SYSTEMROOT","TEMP","TMP","USERNAME","USERPROFILE","WINDIR"];
+data.inheritEnv = [];
 }
 if(data.cwd === undefined){
 data.cwd = ".";
