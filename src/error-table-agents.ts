@@ -56,6 +56,12 @@ export const AGENT_ERRORS = {
     http: 409,
     rpc: RPC.invalidParams,
   },
+  GW_AGENT_KEY_USED: {
+    text: 'this idempotency key stands for task "{task}", which was asked for something else',
+    hint: 'Send the same request again, or another key.',
+    http: 409,
+    rpc: RPC.invalidParams,
+  },
   GW_AGENT_QUESTION: {
     text: 'the question "{question}" of task "{task}" cannot be answered so: {why}',
     hint: 'The status of the task has its open questions, each with the schema of its answer.',

@@ -125,7 +125,17 @@ export type PermissionOutcome = { readonly optionId: string } | 'cancelled'
 
 /** Why an agent could not do what was asked of it. `kind` is from structured signs only, never from prose. */
 export type FailureKind =
-  'spawn' | 'auth' | 'limit' | 'timeout' | 'crash' | 'protocol' | 'refused' | 'lost' | 'busy' | 'stopped'
+  | 'spawn'
+  | 'auth'
+  | 'limit'
+  | 'empty'
+  | 'timeout'
+  | 'crash'
+  | 'protocol'
+  | 'refused'
+  | 'lost'
+  | 'busy'
+  | 'stopped'
 
 /** What an agent, or the way to it, answers instead of doing what it was asked. */
 export class AgentFailure extends Error {

@@ -124,6 +124,8 @@ export interface RouteDecision {
   /** `explicit`, `rule:<id>`, `default`, `priority`, as one line for people. */
   readonly by: string
   readonly candidates: readonly { readonly agent: string; readonly why: string; readonly fits: boolean }[]
+  /** Who would have had it, and has reached a limit or is not well. */
+  readonly passedOver?: readonly { readonly agent: string; readonly why: string }[]
 }
 
 /** One agent as callers see it. */

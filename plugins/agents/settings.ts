@@ -27,6 +27,7 @@ const PERMISSIONS = { rules: [], default: 'deny', askTimeout: '5m' } as const
 const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500, thoughts: false } as const
 const CLIENT = { readFiles: false, writeFiles: false, terminal: false, maxFile: '4MiB' } as const
 const TERMINAL = { max: 4, timeout: '10m', output: '1MiB' } as const
+const CALLBACK = { tools: ['*'], maxDepth: 1, maxTasks: 8 } as const
 const INHERITED = ['PATH', 'LANG', 'TZ']
 
 /** The agents that take part, each with all that holds for it. */
@@ -54,11 +55,16 @@ export function settingsOf(
     model: all.model,
     options: { ...defaults.options, ...own.options },
     ...partsOf(own, defaults),
-    callback: all.callback === undefined || all.callback === false ? undefined : all.callback,
+    callback: callbackOf(all.callback),
     isolation: all.isolation ?? 'none',
     sandbox: all.sandbox,
     ceilings: { ...defaults.ceilings, ...own.ceilings },
   }
+}
+
+function callbackOf(written: Own['callback']): AgentSettings['callback'] {
+  if (written === undefined || written === false) return undefined
+  return written === true ? CALLBACK : written
 }
 
 type Parts = Pick<AgentSettings, 'limits' | 'timeouts' | 'pool' | 'permissions' | 'output' | 'client'>

@@ -9,8 +9,27 @@ export function failureOf(thrown: unknown, agent: string, phase: string): AgentF
   if (!(thrown instanceof RpcFault))
     return new AgentFailure('protocol', phase, `agent "${agent}": ${reason(thrown)}`)
   const kind = kindOf(thrown)
-  const words = `agent "${agent}" ${SAYS[kind] ?? 'answered with an error'} in ${phase}: ${thrown.message} (${thrown.code})`
+  const words = `agent "${agent}" ${SAYS[kind] ?? 'answered with an error'} in ${phase}: ${thrown.message} (${thrown.code})${causeIn(thrown)}`
   return new AgentFailure(kind, phase, words, detailsOf(thrown))
+}
+
+/** What it says beside its message, which is often no more than "Internal error". */
+function causeIn({ message, data }: RpcFault): string {
+  const cause = textIn(data, 0)?.slice(0, MAX_CAUSE)
+  return cause === undefined || message.includes(cause) ? '' : `: ${cause}`
+}
+
+const CAUSE_KEYS = ['details', 'detail', 'message', 'error', 'cause', 'reason']
+const MAX_CAUSE = 1000
+
+function textIn(data: unknown, depth: number): string | undefined {
+  if (typeof data === 'string') return data.trim() === '' ? undefined : data
+  if (depth > MAX_DEPTH || !isObject(data)) return undefined
+  for (const key of CAUSE_KEYS) {
+    const found = textIn(data[key], depth + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 const SAYS: { readonly [K in FailureKind]?: string } = {
@@ -42,9 +61,10 @@ const LIMIT_NAMES = new Set([
   ...['usage_limit_reached', 'usagelimitexceeded', 'usage_limit_exceeded'],
 ])
 
-/** Only fields that say so count; prose never does. */
+/** Only fields that say so count, and the status of a reply; prose never does. */
 function saysLimit(data: unknown, depth: number): boolean {
   if (depth > MAX_DEPTH) return false
+  if (typeof data === 'string') return saysLimitInText(data, depth)
   if (Array.isArray(data)) return data.slice(0, 16).some(each => saysLimit(each, depth + 1))
   if (!isObject(data)) return false
   if (STATUS_KEYS.some(key => isLimitName(data[key]))) return true
@@ -53,6 +73,20 @@ function saysLimit(data: unknown, depth: number): boolean {
     .slice(0, 32)
     .some(value => saysLimit(value, depth + 1))
 }
+
+/** The error of a provider as its SDK writes it into a text: its JSON, or the HTTP status in front. */
+function saysLimitInText(text: string, depth: number): boolean {
+  if (HTTP_429.test(text.slice(0, MAX_CAUSE))) return true
+  const at = text.indexOf('{')
+  if (at < 0 || text.length > MAX_DETAILS) return false
+  try {
+    return saysLimit(JSON.parse(text.slice(at, text.lastIndexOf('}') + 1)), depth + 1)
+  } catch {
+    return false
+  }
+}
+
+const HTTP_429 = /(^|\b(status|error|code|http)( code)?[ :=]{1,3})429\b/i
 
 function isLimitName(value: unknown): boolean {
   if (typeof value === 'number') return value === TOO_MANY

@@ -53,8 +53,23 @@ export class AgentPool implements AgentHost {
     this.#leaveHold = parts.places.hold(() => this.#keeper.endIdle())
   }
 
+  /** Of one that never ran at least whether there is a program. */
   get health(): AgentHealth {
-    return this.#health
+    if (this.#health.state !== 'unknown') return this.#health
+    const { inheritEnv, env } = this.settings
+    try {
+      this.#program(this.#parts.programs.environment(inheritEnv, env).PATH)
+      return this.#health
+    } catch (error) {
+      return { state: 'unavailable', why: reasonOf(error) }
+    }
+  }
+
+  /** @throws GatewayError GW_AGENT_COMMAND */
+  #program(searchPath: string | undefined): string {
+    const { directory, commands } = this.#parts
+    const { command, where } = this.settings
+    return findProgram(command, { searchPath, directory, commands, where })
   }
 
   get load(): AgentHost['load'] {
@@ -183,18 +198,18 @@ export class AgentPool implements AgentHost {
   }
 
   async #launch(seat: Seat, place: string | undefined, signal: AbortSignal): Promise<AgentProcess> {
-    const { settings, programs, clock, log, directory, commands, version } = this.#parts
+    const { settings, programs, clock, log, version } = this.#parts
     const home = await this.#home.directory()
     const env = programs.environment(settings.inheritEnv, { HOME: home, ...settings.env })
-    const { where } = settings
     try {
-      const program = findProgram(settings.command, { searchPath: env.PATH, directory, commands, where })
+      const program = this.#program(env.PATH)
       const changed = (process: AgentProcess): void => {
         this.#keeper.look(process)
         this.#changed()
       }
       const ended = (process: AgentProcess, gone: Promise<void>): void => this.#ended(seat, process, gone)
-      const parts = { settings, program, env, programs, clock, log, version, changed, ended }
+      const failed = (error: AgentFailure): void => void this.#noted(error)
+      const parts = { settings, program, env, programs, clock, log, version, changed, ended, failed }
       return await AgentProcess.start(
         { ...parts, cwd: place ?? home, writable: place === undefined ? [home] : [home, place] },
         signal,
@@ -225,10 +240,16 @@ export class AgentPool implements AgentHost {
     )
   }
 
+  /** As far as a session: many agents say only then that they want a login. */
   async probe(): Promise<AgentHealth> {
-    if (this.#live().some(({ isRetiring }) => !isRetiring) || this.#stopped !== undefined) return this.#health
-    const starting = [...this.#seats].find(({ isOpen }) => isOpen) ?? this.#start(undefined)
-    await starting.ready.catch(() => undefined)
+    if (this.#stopped !== undefined) return this.#health
+    try {
+      const session = await this.open({ cwd: await this.#home.directory(), mcpServers: [], side: NOBODY })
+      if (this.#health.state === 'needs_auth') this.#health = { ...this.#health, state: 'ready' }
+      await session.close()
+    } catch (error) {
+      this.#parts.log.debug('an agent that was looked at opened no session', { why: reasonOf(error) })
+    }
     return this.#health
   }
 
@@ -252,6 +273,13 @@ export class AgentPool implements AgentHost {
   #failure(kind: AgentFailure['kind'], what: string): AgentFailure {
     return new AgentFailure(kind, 'place', `agent "${this.settings.id}": ${what}`)
   }
+}
+
+/** Behind a session that nobody works in. */
+const NOBODY: SessionWish['side'] = {
+  update: () => undefined,
+  permission: () => Promise.resolve('cancelled'),
+  handlers: new Map(),
 }
 
 /** Tasks wait in queues of their own; this is only a last bound. */

@@ -26,6 +26,8 @@ export interface ProcessParts {
   readonly version: string
   /** Something has changed that may concern who waits for a seat. */
   changed(process: AgentProcess): void
+  /** A turn failed in a way that may say something of the agent. */
+  failed(failure: AgentFailure): void
   /** Told once. `gone` resolves when nothing is left of it. */
   ended(process: AgentProcess, gone: Promise<void>): void
 }
@@ -57,6 +59,8 @@ export class AgentProcess implements SessionHome {
   #gone: Promise<void> = Promise.resolve()
   #opening = 0
   #early: Early[] = []
+  /** Sessions that the agent was told to forget, and has not answered for. */
+  readonly #closing = new Set<Promise<void>>()
 
   private constructor(parts: ProcessParts) {
     this.#parts = parts
@@ -186,6 +190,8 @@ export class AgentProcess implements SessionHome {
   async open(wish: SessionWish): Promise<LiveSession> {
     this.#opening++
     try {
+      // Some agents lose a session that they open while they close another one.
+      await Promise.all(this.#closing)
       const session = await openSession(this, wish)
       for (const { sessionId, update } of this.#early) if (sessionId === session.id) session.receive(update)
       return session
@@ -196,6 +202,10 @@ export class AgentProcess implements SessionHome {
 
   turnBegins(): void {
     this.turns++
+  }
+
+  turnFailed(failure: AgentFailure): void {
+    this.#parts.failed(failure)
   }
 
   turnEnded(): void {
@@ -226,8 +236,14 @@ export class AgentProcess implements SessionHome {
   async close({ id }: LiveSession): Promise<void> {
     this.sessions.delete(id)
     const { sessionMs } = this.settings.timeouts
-    if (!this.hasEnded && this.facts.canClose)
-      await this.demand('close', 'session/close', { sessionId: id }, sessionMs).catch(() => undefined)
+    if (this.hasEnded || !this.facts.canClose) return
+    const closing = this.demand('close', 'session/close', { sessionId: id }, sessionMs).then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#closing.add(closing)
+    await closing
+    this.#closing.delete(closing)
   }
 
   /** A seat is free again. */

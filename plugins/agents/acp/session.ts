@@ -18,6 +18,7 @@ export interface SessionHome {
   notify(method: string, params: JsonObject): void
   turnBegins(): void
   turnEnded(): void
+  turnFailed(failure: AgentFailure): void
   /** Takes no new sessions any more. */
   retire(): void
   /** Whether another session in it is in the middle of a turn. */
@@ -108,7 +109,9 @@ export class LiveSession implements AgentSession {
       const answer = await this.#home.ask('session/prompt', params)
       return this.#readEnd(answer)
     } catch (error) {
-      throw failureOf(error, this.#home.settings.id, 'prompt')
+      const failure = failureOf(error, this.#home.settings.id, 'prompt')
+      this.#home.turnFailed(failure)
+      throw failure
     } finally {
       this.#takeBackEnd?.()
       this.#takeBackEnd = undefined

@@ -35,7 +35,7 @@ export async function begin(
     if (call.exchange.cancelled) parts.desk().cancel(view.id, caller.owner, 'the call was given up')
     return await waitFor(parts, view, { call, owner: caller.owner, waitMs: waitOf(given), isHeld: true })
   } catch (error) {
-    if (error instanceof GatewayError) return failed(error.publicMessage)
+    if (error instanceof GatewayError) return failed(error.publicMessage, error.fields.retryAfterMs)
     throw error
   }
 }

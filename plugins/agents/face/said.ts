@@ -21,9 +21,12 @@ export function said(structuredContent: JsonObject, texts: readonly string[], is
   return done({ content, structuredContent, isError })
 }
 
-/** A tool that could not do what it was asked: the model reads why. */
-export function failed(why: string): Answer {
-  return done({ content: [{ type: 'text', text: why }], isError: true })
+/** A tool that could not do what it was asked: the model reads why, and when to come back where that is known. */
+export function failed(why: string, retryAfterMs?: unknown): Answer {
+  if (typeof retryAfterMs !== 'number') return done({ content: [{ type: 'text', text: why }], isError: true })
+  const text = `${why}; come back in ${Math.ceil(retryAfterMs / 1000)} s`
+  const _meta = { 'io.tapgate/retryAfterMs': retryAfterMs }
+  return done({ content: [{ type: 'text', text }], isError: true, _meta })
 }
 
 /** The same words for a task of somebody else and for none at all. */

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { gatewayError } from '../../../src/plugin.ts'
 import type { Caller, TaskRequest } from '../ports.ts'
 import type { AgentSettings } from '../settings-ports.ts'
@@ -16,7 +16,7 @@ export async function delegate(office: Office, request: TaskRequest, caller: Cal
   const { owner } = caller
   const { idempotencyKey, files } = request
   const known = idempotencyKey === undefined ? undefined : office.tasks.byKey(owner, idempotencyKey)
-  if (known !== undefined) return known
+  if (known !== undefined) return sameTask(known, request)
   const before = endedBefore(office, request, owner)
   const parent = parentOf(office, caller)
   const place = await office.parts.containment.resolve({ cwd: request.cwd ?? before?.start.cwd, files })
@@ -26,12 +26,19 @@ export async function delegate(office: Office, request: TaskRequest, caller: Cal
   const routed = await routeNow(office, wish, caller)
   if (office.isStopping) throw gatewayError('GW_STOPPING')
   refuseUnlessChosen(office, routed, wish)
-  return begin(
-    office,
-    newTask(office, request, caller, { before, parent, place, routed }),
-    request.prompt,
-    caller,
-  )
+  const task = newTask(office, request, caller, { before, parent, place, routed })
+  return begin(office, task, request, caller)
+}
+
+/** A key names one task: whoever sends it with other work would take the old answer for a new one. */
+function sameTask(known: TaskRecord, request: TaskRequest): TaskRecord {
+  const { digest } = known.start
+  if (digest === undefined || digest === digestOf(request)) return known
+  throw gatewayError('GW_AGENT_KEY_USED', { task: known.id })
+}
+
+function digestOf({ idempotencyKey: _, background: __, ...request }: TaskRequest): string {
+  return createHash('sha256').update(JSON.stringify(request)).digest('hex')
 }
 
 interface Circumstances {
@@ -56,6 +63,7 @@ function newTask(
     depth: parent === undefined ? 0 : parent.start.depth + 1,
     ground: before?.start.ground ?? id,
     resume: before?.data.sessionId,
+    digest: request.idempotencyKey === undefined ? undefined : digestOf(request),
   }
   const root = parent?.root ?? id
   return { id, owner, key: request.idempotencyKey, root, runner: runners.id, start, data: emptyData() }
@@ -68,8 +76,9 @@ export function wishOf(request: TaskRequest, { subject }: Caller, before?: TaskR
   return { agent: before?.agent ?? agent, taskType, capabilities, prompt, subject }
 }
 
-function begin(office: Office, task: NewTask, prompt: string, caller: Caller): TaskRecord {
+function begin(office: Office, task: NewTask, request: TaskRequest, caller: Caller): TaskRecord {
   const { id, owner, start } = task
+  const { prompt } = request
   const kept = office.tasks.add(task, office.parts.tasks)
   if (kept === 'full')
     throw gatewayError('GW_AGENT_TASKS_FULL', {
@@ -79,10 +88,12 @@ function begin(office: Office, task: NewTask, prompt: string, caller: Caller): T
     throw gatewayError('GW_AGENT_TASKS_FULL', {
       why: `${office.parts.tasks.maxPerCaller} of yours have not ended`,
     })
-  if (kept !== undefined) return kept
+  if (kept !== undefined) return sameTask(kept, request)
   const record = recordOf(office, id, owner)
   const live = liveOf(office, record, prompt, caller)
   live.journal.event('state', `queued: for ${start.decision.chosen.join(', ')} by ${start.decision.by}`)
+  for (const { agent, why } of start.decision.passedOver ?? [])
+    live.journal.warn(`${agent} comes first, and was passed over: ${why}`)
   const beginning = beginningOf(record, prompt)
   void run(office, live, { agents: start.decision.chosen, beginning, wasAdmitted: false })
   return recordOf(office, id, owner)

@@ -60,6 +60,6 @@ export function endingOfFailure(error: unknown, { isLate }: TurnFacts): Ending {
 
 /** Whether somebody else may try: the agent said so in so many words, and nothing has happened yet. */
 export function mayFallBack(error: unknown, hadEffect: boolean): boolean {
-  const kinds: readonly string[] = ['spawn', 'auth', 'limit', 'busy']
+  const kinds: readonly string[] = ['spawn', 'auth', 'limit', 'busy', 'empty']
   return error instanceof AgentFailure && !hadEffect && kinds.includes(error.kind)
 }

@@ -22,6 +22,7 @@ export function liveOf(
     agent: undefined,
     session: undefined,
     hadEffect: record.hadEffect,
+    hasSigned: false,
     asked: 0,
     deniedBy: undefined,
     isLate: false,

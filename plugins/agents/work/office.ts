@@ -80,6 +80,8 @@ export interface LiveTask {
   agent: string | undefined
   session: AgentSession | undefined
   hadEffect: boolean
+  /** Whether the agent has said or done anything in this turn. */
+  hasSigned: boolean
   /** Questions so far. */
   asked: number
   /** Who denied the agent something last. */

@@ -21,6 +21,8 @@ export interface TaskStart {
   readonly ground: string
   /** The session that it goes on in. */
   readonly resume: string | undefined
+  /** Of what was asked, where a key stands for it. */
+  readonly digest?: string | undefined
 }
 
 /** What has become of it so far. */

@@ -61,21 +61,23 @@ interface Standing {
 const PLACE_MS = 1000
 
 /**
- * Who gets a task: the agent that was named; else by the first rule that fits, else by `default`; the others behind
+ * Who gets a task: the agent that was named; else by the first rule that fits, those of a higher priority first, else by `default`; the others behind
  * them by priority, then the least busy one, then by id. Of those, only who can do it, is healthy, and within its limits.
  * The same facts make the same decision. @throws SyntaxError for a keyword that is no pattern
  */
 export function routing(
   config: RoutingConfig,
 ): (wish: RouteWish, agents: readonly AgentFactsNow[]) => Routed {
-  const rules = (config?.rules ?? []).map((rule, index) => ({
-    by: `rule:${rule.id ?? index + 1}`,
+  const written = (config?.rules ?? []).map((rule, index) => ({
+    by: nameOf(rule, index),
+    priority: rule.priority ?? 0,
     prefer: rule.prefer,
     only: rule.only,
     types: rule.taskTypes === undefined ? undefined : new Set(rule.taskTypes),
     hasKeyword: rule.keywords === undefined ? undefined : keywordTest(rule.keywords),
     isSubject: rule.principals === undefined ? undefined : globs(rule.principals),
   }))
+  const rules = written.sort((one, other) => other.priority - one.priority)
   const usual = config?.default ?? []
 
   const preferenceOf = (wish: RouteWish): Preference => {
@@ -94,6 +96,10 @@ export function routing(
     const preference = preferenceOf(wish)
     return decide(wish, preference, inOrder(preference.prefer, usual, agents))
   }
+}
+
+function nameOf({ id, priority = 0 }: NonNullable<RoutingConfig>['rules'][number], index: number): string {
+  return `rule:${id ?? index + 1}${priority === 0 ? '' : ` (priority ${priority})`}`
 }
 
 /** Preferred ones as they were named, then those of `default`, then the others. */
@@ -137,7 +143,19 @@ function decide(wish: RouteWish, { by, prefer, only }: Preference, agents: reado
     const reason = isPassedOver ? `${refusing?.agent.id} is preferred, and rejects` : why
     return { agent: id, fits: chosen.includes(id), why: reason }
   })
-  return { decision: { chosen, by, candidates }, refused: refusing && refusalOf(refusing) }
+  return {
+    decision: { chosen, by, candidates, passedOver: passedOver(standings, chosen[0]) },
+    refused: refusing && refusalOf(refusing),
+  }
+}
+
+/** Those before the chosen one that could have done it at another time. */
+function passedOver(standings: readonly Standing[], chosen: string | undefined): RouteDecision['passedOver'] {
+  const at = standings.findIndex(({ agent }) => agent.id === chosen)
+  return standings
+    .slice(0, Math.max(at, 0))
+    .filter(({ agent, is, why }) => is !== 'unfit' || why === agent.unfit)
+    .map(({ agent, why }) => ({ agent: agent.id, why }))
 }
 
 /** Whether it is a choice at once, behind those that are free, ends the search, or is passed over. */

@@ -1,11 +1,12 @@
 import { reasonOf } from '../../../src/plugin.ts'
 import { AgentFailure, type AgentHost } from '../agent-ports.ts'
-import { attempt, type Beginning } from './attempt.ts'
+import type { Beginning } from './attempt.ts'
 import { endingOf, endingOfFailure, mayFallBack, type Ending, type Outcome } from './ending.ts'
 import { askToContinue } from './interruption.ts'
 import { lineOf, type LiveTask, type Office } from './office.ts'
 import type { Leave } from './queue.ts'
 import { ACTIVE } from './record.ts'
+import { attemptTwice } from './second-attempt.ts'
 
 /** Who is asked, in order, and how a turn begins. */
 export interface Course {
@@ -149,8 +150,7 @@ async function once(
   const { record, journal, controller } = live
   const number = office.output.addAttempt(record.id, host.settings.id)
   try {
-    const end = await attempt(office, live, host, beginning)
-    return endingOf(end, factsOf(live))
+    return endingOf(await attemptTwice(office, live, host, beginning), factsOf(live))
   } catch (error) {
     if (controller.signal.aborted) return undefined
     const failure = error instanceof AgentFailure ? `${error.kind}: ${error.publicMessage}` : reasonOf(error)

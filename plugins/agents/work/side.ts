@@ -11,6 +11,7 @@ const MAX_CALLS = 1000
 const THOUGHT = 500
 
 type Handlers = SessionSide['handlers']
+type Handler = (params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>
 
 /** Who stands behind the session of a task: writes down what the agent does, and answers what it asks. */
 export function sideOf(
@@ -24,10 +25,30 @@ export function sideOf(
   const elicitation = (params: JsonObject, unwanted?: AbortSignal): Promise<JsonObject> =>
     elicit(office, live, params, settings.permissions.askTimeoutMs, unwanted)
   return {
-    update: hear,
-    permission: request => permit(office, live, settings, cwd, request),
-    handlers: new Map([...handlers, ['elicitation/create', elicitation]]),
+    update(update) {
+      if (!SILENT.has(update.is)) live.hasSigned = true
+      hear(update)
+    },
+    permission(request) {
+      live.hasSigned = true
+      return permit(office, live, settings, cwd, request)
+    },
+    handlers: noting(live, [...handlers, ['elicitation/create', elicitation]]),
   }
+}
+
+/** Updates that are no sign of work. */
+const SILENT: ReadonlySet<SessionUpdate['is']> = new Set(['other'])
+
+function noting(live: LiveTask, handlers: readonly (readonly [string, Handler])[]): Handlers {
+  const noted = handlers.map(([method, handle]): [string, Handler] => [
+    method,
+    (params, signal) => {
+      live.hasSigned = true
+      return handle(params, signal)
+    },
+  ])
+  return new Map(noted)
 }
 
 function updates(

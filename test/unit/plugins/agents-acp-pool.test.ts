@@ -84,10 +84,10 @@ test('the bound over all agents holds, and an idle process of one makes room for
   assert.equal((await second.prompt(say('hi'))).stopReason, 'end_turn')
 })
 
-test('a probe says what an agent is, without a session', async t => {
+test('a probe says what an agent is, and whether it wants a login', async t => {
   const { pool } = await agentWorld(t)
   const health = await pool({ args: ['--resume', '--auth', 'key'] }).probe()
-  assert.equal(health.state, 'ready')
+  assert.equal(health.state, 'needs_auth')
   const { canLoad, canResume, canClose, mcpHttp, images, protocol } = health.facts ?? {}
   assert.deepEqual(
     { canLoad, canResume, canClose, mcpHttp, images, protocol },

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { failureOf } from '../../../../plugins/agents/acp/failures.ts'
+import { RpcFault } from '../../../../plugins/agents/acp/rpc-fault.ts'
+import { settingsOf } from '../../../../plugins/agents/settings.ts'
+import { agentWorld, listener, say, wish } from '../agents-kit.ts'
+
+test('an agent that wants a login is not ready, though its process starts', async t => {
+  const world = await agentWorld(t)
+  const poor = world.pool({ args: ['--auth', 'key'] })
+  assert.equal((await poor.probe()).state, 'needs_auth')
+  const rich = world.pool({ args: ['--auth', 'key'], settings: { auth: { method: 'key' } } })
+  assert.equal((await rich.probe()).state, 'ready')
+  const open = world.pool()
+  assert.equal((await open.probe()).state, 'ready')
+  assert.equal(open.load.sessions, 0, 'nothing of the look is left')
+})
+
+test('an agent that says at the prompt that it wants a login is not ready any more', async t => {
+  const world = await agentWorld(t)
+  const pool = world.pool({ args: ['--fail', 'session/prompt=-32000'] })
+  const session = await pool.open(wish(world.directory, listener().side))
+  await assert.rejects(session.prompt(say('hello')))
+
+  assert.equal(pool.health.state, 'needs_auth')
+})
+
+test('an agent whose program is not there is known to be so before it is first wanted', async t => {
+  const world = await agentWorld(t)
+
+  assert.equal(world.pool({ command: '/nowhere/agent' }).health.state, 'unavailable')
+  assert.equal(world.pool().health.state, 'unknown')
+})
+
+test('a session is opened when the end of the one before has been answered', async t => {
+  const world = await agentWorld(t)
+  const pool = world.pool({ args: ['--delay', 'session/close=300'], settings: { pool: { processes: 1 } } })
+  const side = listener().side
+  const first = await pool.open(wish(world.directory, side))
+  const began = Date.now()
+  const closing = first.close()
+  const second = await pool.open(wish(world.directory, side))
+
+  assert.ok(Date.now() - began >= 290, 'it waited for the answer')
+  await closing
+  await second.close()
+})
+
+test('the cause of a failure is told, and a limit of the model is one wherever it stands', () => {
+  const of = (data: unknown) => failureOf(new RpcFault(-32603, 'Internal error', data), 'a', 'prompt')
+  const quota = '{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"quota"}}'
+
+  assert.match(of({ details: 'the key is revoked' }).message, /Internal error \(-32603\): the key is revoked/)
+  assert.match(of({ error: { message: 'deep' } }).message, /: deep$/)
+  assert.equal(of({ details: 'the key is revoked' }).kind, 'refused')
+  for (const details of [
+    quota,
+    `got status: 429 Too Many Requests. ${quota}`,
+    '429 Too Many Requests',
+    'Error code: 429 - {}',
+  ])
+    assert.equal(of({ details }).kind, 'limit', details)
+  for (const details of ['port 4290 is taken', 'line 429 of the file', 'no quota was met', '{"a":'])
+    assert.equal(of({ details }).kind, 'refused', details)
+})
+
+test('callback: true is all that the caller sees', () => {
+  const own = { command: 'a', args: [], capabilities: [], priority: 0, callback: true }
+
+  assert.deepEqual(settingsOf('a', own).callback, { tools: ['*'], maxDepth: 1, maxTasks: 8 })
+})

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AgentFailure } from '../../../../plugins/agents/agent-ports.ts'
+import { ANN, CANCELLED, deskOf, END, FakeHost, request, says, settled } from '../agents-work-kit.ts'
+import type { Play } from '../agents-work-kit.ts'
+
+/** The first turn is played so, each later one says that it is done. */
+function first(play: Play): Play {
+  let turns = 0
+  return turn => (turns++ === 0 ? play(turn) : says('done')(turn))
+}
+
+test('a turn that ends before anything has happened is begun once more, in another session', async context => {
+  const refuses: Play = () => Promise.reject(new AgentFailure('refused', 'prompt', 'no such session'))
+  for (const play of [refuses, () => Promise.resolve(END), () => Promise.resolve(CANCELLED)]) {
+    const host = new FakeHost('a', first(play))
+    const desk = deskOf(context, [host])
+    const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+
+    assert.deepEqual([view.state, view.text], ['completed', 'done'])
+    assert.match(view.warnings.join(), /a was asked once more/)
+    assert.equal(host.sessions.size, 2)
+  }
+})
+
+test('nothing is begun once more where the agent said something, or did', async context => {
+  const spoke: Play = async turn => {
+    await says('so far')(turn)
+    throw new AgentFailure('refused', 'prompt', 'broken')
+  }
+  const crashed: Play = () => Promise.reject(new AgentFailure('crash', 'process', 'it ended'))
+  for (const play of [spoke, crashed]) {
+    const host = new FakeHost('a', first(play))
+    const desk = deskOf(context, [host])
+    const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+
+    assert.deepEqual([view.state, host.prompts.length], ['failed', 1])
+  }
+})
+
+test('a turn without a word or a deed is no success, and another agent may have the task', async context => {
+  const silent = new FakeHost('a', () => Promise.resolve(END), { priority: 9 })
+  const alone = deskOf(context, [silent])
+  const failed = await settled(alone, (await alone.delegate(request(), ANN)).id)
+  assert.deepEqual([failed.state, failed.isError], ['failed', true])
+  assert.match(failed.why ?? '', /^empty in prompt: .*without saying or doing anything/)
+
+  const desk = deskOf(context, [silent, new FakeHost('b', says('done'))])
+  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+  assert.deepEqual([view.agent, view.text], ['b', 'done'])
+  assert.match(view.warnings.join(), /a did not take it: empty/)
+})
+
+test('whoever would have had a task, and is at its limit or not well, is named to its owner', async context => {
+  const ill = new FakeHost('a', says('x'), { priority: 9 })
+  ill.health = { state: 'unavailable', why: 'no such program' }
+  const desk = deskOf(context, [ill, new FakeHost('b', says('done'))])
+  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+
+  assert.deepEqual(view.warnings, [
+    'a comes first, and was passed over: it is not available: no such program',
+  ])
+})
+
+test('a key stands for one request: another one with it is refused', async context => {
+  const desk = deskOf(context, [new FakeHost('a', says('done'))])
+  const one = await desk.delegate(request({ idempotencyKey: 'k' }), ANN)
+
+  assert.equal((await desk.delegate(request({ idempotencyKey: 'k' }), ANN)).id, one.id)
+  await assert.rejects(desk.delegate(request({ idempotencyKey: 'k', prompt: 'else' }), ANN), {
+    code: 'GW_AGENT_KEY_USED',
+  })
+})
