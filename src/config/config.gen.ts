@@ -1450,9 +1450,9 @@ export interface AgentConfig {
   readonly output?: AgentOutputConfig
   readonly client?: AgentClientConfig
   /**
-   * Which of the gateway's own tools the agent may call back over MCP; `false` is none, and the default.
+   * Which of the gateway's own tools the agent may call back over MCP; `true` is all that its caller sees, `false` is none, and the default.
    */
-  readonly callback?: AgentCallbackConfig | false
+  readonly callback?: AgentCallbackConfig | boolean
   /**
    * `none`: it works in the directory of the task. `worktree`: in a git worktree of its own, whose changes are the `diff` of the result. Default `none`.
    */
@@ -1756,9 +1756,9 @@ export interface AgentSettingsConfig {
   readonly output?: AgentOutputConfig
   readonly client?: AgentClientConfig
   /**
-   * Which of the gateway's own tools the agent may call back over MCP; `false` is none, and the default.
+   * Which of the gateway's own tools the agent may call back over MCP; `true` is all that its caller sees, `false` is none, and the default.
    */
-  readonly callback?: AgentCallbackConfig | false
+  readonly callback?: AgentCallbackConfig | boolean
   /**
    * `none`: it works in the directory of the task. `worktree`: in a git worktree of its own, whose changes are the `diff` of the result. Default `none`.
    */
@@ -1787,7 +1787,7 @@ export interface AgentRegistryConfig {
  */
 export interface AgentRoutingConfig {
   /**
-   * Rules in order; the first that fits says who is preferred.
+   * Rules in order, those with a higher `priority` first; the first that fits says who is preferred.
    */
   readonly rules: readonly AgentRoutingRuleConfig[]
   /**
@@ -1823,6 +1823,10 @@ export interface AgentRoutingRuleConfig {
    * Items: A name: a lower-case letter, then up to 31 lower-case letters, digits and hyphens.
    */
   readonly prefer: readonly string[]
+  /**
+   * Rules with a higher one are looked at first; those with the same in their order. Default 0.
+   */
+  readonly priority?: number
   /**
    * Whether nobody but those preferred may have it.
    */

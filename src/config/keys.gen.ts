@@ -82,6 +82,7 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/agents/list/*/timeouts/session',
   '/agents/list/*/timeouts/turn',
   '/agents/processes',
+  '/agents/routing/rules/*/priority',
   '/agents/tasks/max',
   '/agents/tasks/maxPerCaller',
   '/agents/tasks/ttl',

@@ -10824,7 +10824,7 @@ return errors === 0;
 const schema193 = {"type":"object","additionalProperties":false,"properties":{"list":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"}},"defaults":{"$ref":"#/$defs/AgentSettingsConfig"},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"roots":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"type":"integer","minimum":1,"maximum":256},"prefix":{"type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","x-says":"up to 32 letters, digits, dots, hyphens or underscores"}}};
 const schema229 = {"type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1}}};
 const pattern115 = new RegExp("^[A-Za-z0-9_.-]{0,32}$", "u");
-const schema195 = {"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096},"args":{"type":"array","items":{"type":"string","maxLength":4096}},"enabled":{"type":"boolean"},"title":{"type":"string","minLength":1,"maxLength":128},"description":{"type":"string","maxLength":2048},"capabilities":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"}},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
+const schema195 = {"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096},"args":{"type":"array","items":{"type":"string","maxLength":4096}},"enabled":{"type":"boolean"},"title":{"type":"string","minLength":1,"maxLength":128},"description":{"type":"string","maxLength":2048},"capabilities":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"}},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"type":"boolean"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
 const schema224 = {"type":"object","additionalProperties":false,"properties":{"tools":{"type":"array","items":{"type":"string","minLength":1}},"maxDepth":{"type":"integer","minimum":0,"maximum":8},"maxTasks":{"type":"integer","minimum":0,"maximum":1000}}};
 const pattern94 = new RegExp("^[a-z0-9][a-z0-9._-]{0,63}$", "u");
 const schema196 = {"type":"object","additionalProperties":false,"properties":{"method":{"type":"string","minLength":1,"maxLength":128},"meta":{"type":"object","x-secret":true},"provider":{"$ref":"#/$defs/AgentProviderConfig"}}};
@@ -13442,8 +13442,8 @@ ifClause0 = "then";
 }
 else {
 const _errs62 = errors;
-if(false !== data24){
-const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema195.properties.callback.else,data:data24};
+if(typeof data24 !== "boolean"){
+const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/type",keyword:"type",params:{type: "boolean"},schema:schema195.properties.callback.else.type,parentSchema:schema195.properties.callback.else,data:data24};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -13492,9 +13492,9 @@ vErrors.push(err49);
 }
 errors++;
 }
-const _errs66 = errors;
-let valid14 = true;
 const _errs67 = errors;
+let valid14 = true;
+const _errs68 = errors;
 if(!(data30 && typeof data30 == "object" && !Array.isArray(data30))){
 const err50 = {};
 if(vErrors === null){
@@ -13505,11 +13505,11 @@ vErrors.push(err50);
 }
 errors++;
 }
-var _valid1 = _errs67 === errors;
-errors = _errs66;
+var _valid1 = _errs68 === errors;
+errors = _errs67;
 if(vErrors !== null){
-if(_errs66){
-vErrors.length = _errs66;
+if(_errs67){
+vErrors.length = _errs67;
 }
 else {
 vErrors = null;
@@ -13517,7 +13517,7 @@ vErrors = null;
 }
 let ifClause1;
 if(_valid1){
-const _errs69 = errors;
+const _errs70 = errors;
 if(data30 && typeof data30 == "object" && !Array.isArray(data30)){
 if(data30.read === undefined){
 data30.read = [];
@@ -13715,12 +13715,12 @@ vErrors.push(err65);
 }
 errors++;
 }
-var _valid1 = _errs69 === errors;
+var _valid1 = _errs70 === errors;
 valid14 = _valid1;
 ifClause1 = "then";
 }
 else {
-const _errs89 = errors;
+const _errs90 = errors;
 if("bwrap" !== data30){
 const err66 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema195.properties.sandbox.else,data:data30};
 if(vErrors === null){
@@ -13731,7 +13731,7 @@ vErrors.push(err66);
 }
 errors++;
 }
-var _valid1 = _errs89 === errors;
+var _valid1 = _errs90 === errors;
 valid14 = _valid1;
 ifClause1 = "else";
 }
@@ -13767,7 +13767,7 @@ validate122.errors = vErrors;
 return errors === 0;
 }
 
-const schema226 = {"type":"object","additionalProperties":false,"properties":{"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"const":false,"x-says":"a map or false"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
+const schema226 = {"type":"object","additionalProperties":false,"properties":{"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"type":"boolean"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
 
 function validate143(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -14170,8 +14170,8 @@ ifClause0 = "then";
 }
 else {
 const _errs43 = errors;
-if(false !== data14){
-const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema226.properties.callback.else,data:data14};
+if(typeof data14 !== "boolean"){
+const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/type",keyword:"type",params:{type: "boolean"},schema:schema226.properties.callback.else.type,parentSchema:schema226.properties.callback.else,data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -14220,9 +14220,9 @@ vErrors.push(err30);
 }
 errors++;
 }
-const _errs47 = errors;
-let valid10 = true;
 const _errs48 = errors;
+let valid10 = true;
+const _errs49 = errors;
 if(!(data20 && typeof data20 == "object" && !Array.isArray(data20))){
 const err31 = {};
 if(vErrors === null){
@@ -14233,11 +14233,11 @@ vErrors.push(err31);
 }
 errors++;
 }
-var _valid1 = _errs48 === errors;
-errors = _errs47;
+var _valid1 = _errs49 === errors;
+errors = _errs48;
 if(vErrors !== null){
-if(_errs47){
-vErrors.length = _errs47;
+if(_errs48){
+vErrors.length = _errs48;
 }
 else {
 vErrors = null;
@@ -14245,7 +14245,7 @@ vErrors = null;
 }
 let ifClause1;
 if(_valid1){
-const _errs50 = errors;
+const _errs51 = errors;
 if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
 if(data20.read === undefined){
 data20.read = [];
@@ -14443,12 +14443,12 @@ vErrors.push(err46);
 }
 errors++;
 }
-var _valid1 = _errs50 === errors;
+var _valid1 = _errs51 === errors;
 valid10 = _valid1;
 ifClause1 = "then";
 }
 else {
-const _errs70 = errors;
+const _errs71 = errors;
 if("bwrap" !== data20){
 const err47 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema226.properties.sandbox.else,data:data20};
 if(vErrors === null){
@@ -14459,7 +14459,7 @@ vErrors.push(err47);
 }
 errors++;
 }
-var _valid1 = _errs70 === errors;
+var _valid1 = _errs71 === errors;
 valid10 = _valid1;
 ifClause1 = "else";
 }
@@ -14496,7 +14496,7 @@ return errors === 0;
 }
 
 const schema230 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256},"default":{"type":"array","items":{"$ref":"#/$defs/name"}}}};
-const schema231 = {"type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"type":"string","minLength":1,"maxLength":64},"taskTypes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1},"keywords":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1},"principals":{"$ref":"#/$defs/globs"},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1},"only":{"type":"boolean"}}};
+const schema231 = {"type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"type":"string","minLength":1,"maxLength":64},"taskTypes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1},"keywords":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1},"principals":{"$ref":"#/$defs/globs"},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"only":{"type":"boolean"}}};
 
 function validate153(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -14516,7 +14516,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!((((((key0 === "id") || (key0 === "taskTypes")) || (key0 === "keywords")) || (key0 === "principals")) || (key0 === "prefer")) || (key0 === "only"))){
+if(!(((((((key0 === "id") || (key0 === "taskTypes")) || (key0 === "keywords")) || (key0 === "principals")) || (key0 === "prefer")) || (key0 === "priority")) || (key0 === "only"))){
 const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema231,data};
 if(vErrors === null){
 vErrors = [err1];
@@ -14798,9 +14798,10 @@ vErrors.push(err23);
 errors++;
 }
 }
-let data9 = data.only;
-if(typeof data9 !== "boolean"){
-const err24 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},schema:schema231.properties.only.type,parentSchema:schema231.properties.only,data:data9};
+if(data.priority !== undefined){
+let data9 = data.priority;
+if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
+const err24 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema231.properties.priority.type,parentSchema:schema231.properties.priority,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -14809,14 +14810,48 @@ vErrors.push(err24);
 }
 errors++;
 }
-}
-else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema231.type,parentSchema:schema231,data};
+if((typeof data9 == "number") && (isFinite(data9))){
+if(data9 > 1000 || isNaN(data9)){
+const err25 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema231.properties.priority,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
 else {
 vErrors.push(err25);
+}
+errors++;
+}
+if(data9 < -1000 || isNaN(data9)){
+const err26 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema231.properties.priority,data:data9};
+if(vErrors === null){
+vErrors = [err26];
+}
+else {
+vErrors.push(err26);
+}
+errors++;
+}
+}
+}
+let data10 = data.only;
+if(typeof data10 !== "boolean"){
+const err27 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},schema:schema231.properties.only.type,parentSchema:schema231.properties.only,data:data10};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+}
+else {
+const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema231.type,parentSchema:schema231,data};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
 }
 errors++;
 }
