@@ -84,7 +84,8 @@ export interface WithheldRow extends CatalogRow {
 
 /** All there is to know of a running gateway, as plain data without secrets. */
 export interface Inspection {
-  readonly listeners: readonly { name: string; type: string; url?: string }[]
+  /** `eras` says what modern clients get where that is not everything, and `label` the header that gives them more. */
+  readonly listeners: readonly { name: string; type: string; url?: string; eras?: string; label?: string }[]
   readonly upstreams: readonly UpstreamStatus[]
   readonly plugins: readonly { name: string; from: string }[]
   /** The plugins on each tapped hook, in the order they run. */

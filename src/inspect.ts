@@ -1,5 +1,6 @@
 import { describeConfig, type DescribedConfig, type LoadedConfig } from './config/index.ts'
 import type { CatalogEntry } from './core/catalog-entry.ts'
+import { erasText, offeredEras } from './transport/http/eras.ts'
 import type { Graph } from './core/graph.ts'
 import { onlooker } from './core/onlooker.ts'
 import type { Listener, Upstream } from './core/ports.ts'
@@ -25,9 +26,11 @@ export async function inspect(
   const entries = views.flatMap(view => view?.entries ?? [])
   const withheld = views.flatMap(view => view?.withheld ?? [])
   return {
-    listeners: listeners.map(({ name, type, url }) =>
-      url === undefined ? { name, type } : { name, type, url },
-    ),
+    listeners: listeners.map(({ name, type, url }) => ({
+      ...{ name, type },
+      ...(url === undefined ? {} : { url }),
+      ...erasOf(name, generation.loaded.config),
+    })),
     upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
       ...statusOf(upstream, graph),
       offers: counts(upstream.name, entries),
@@ -43,6 +46,20 @@ export async function inspect(
 /** What it runs with, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */
 export function askedConfig({ config, cwd }: JsonObject, loaded: LoadedConfig): Partial<DescribedConfig> {
   return config === true ? describeConfig(loaded, typeof cwd === 'string' ? cwd : '') : {}
+}
+
+/** What a listener gives modern clients where that is not everything, and the header by which they get it. */
+export function erasOf(
+  listener: string,
+  config: LoadedConfig['config'],
+): { readonly eras?: string; readonly label?: string } {
+  const spec = config.listeners[listener]
+  if (spec?.type !== 'http') return {}
+  const offered = offeredEras(config, spec, spec.profile)
+  const label = typeof spec.sessionLabel === 'string' ? spec.sessionLabel : undefined
+  const eras = erasText(offered, label ?? false)
+  if (eras === undefined) return {}
+  return label === undefined || offered.modern === 'none' ? { eras } : { eras, label }
 }
 
 function counts(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {

@@ -1,6 +1,7 @@
 import { formatProblem, type LoadedConfig } from '../config/index.ts'
 import type { Log } from '../core/ports.ts'
 import type { RunningGateway } from './running-gateway.ts'
+import { erasOf } from '../inspect.ts'
 import { summaryFields, summaryLines } from './summary.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -24,7 +25,13 @@ export async function announceWhenSettled(
   { cwd, err }: Terminal,
 ): Promise<void> {
   await gateway.settled()
-  const inspection = { ...(await gateway.inspect()), listeners: gateway.listeners }
+  const inspection = {
+    ...(await gateway.inspect()),
+    listeners: gateway.listeners.map(({ name, type, url }) => ({
+      ...{ name, type, ...erasOf(name, config) },
+      ...(url === undefined ? {} : { url }),
+    })),
+  }
   for (const problem of inspection.unmatched) log.warn(formatProblem(problem, cwd))
   if (err.width === undefined || config.log.format === 'json')
     return log.info('serving', summaryFields(inspection))

@@ -2,6 +2,7 @@ import { describeConfig } from '../config/index.ts'
 import type { DescribedConfig, LoadedConfig } from '../config/index.ts'
 import type { Inspection } from '../gateway-api.ts'
 import { withAsked, type AskFlags } from './ask-gateway.ts'
+import { erasOf } from '../inspect.ts'
 import { silentLog } from './logs.ts'
 import { loadSource } from './source.ts'
 import { stateDirectory } from './state-directory.ts'
@@ -43,8 +44,9 @@ async function built(source: LoadedConfig, terminal: Terminal): Promise<FullInsp
 function configuredListeners(config: unknown): Inspection['listeners'] {
   const { listeners } = config as Pick<LoadedConfig['config'], 'listeners'>
   return Object.entries(listeners).map(([name, listener]) => {
-    if (listener.type !== 'http' || listener.port === 0) return { name, type: listener.type }
+    const eras = erasOf(name, config as LoadedConfig['config'])
+    if (listener.type !== 'http' || listener.port === 0) return { name, type: listener.type, ...eras }
     const host = listener.host.includes(':') ? `[${listener.host}]` : listener.host
-    return { name, type: listener.type, url: `http://${host}:${listener.port}${listener.path}` }
+    return { name, type: listener.type, ...eras, url: `http://${host}:${listener.port}${listener.path}` }
   })
 }

@@ -43,12 +43,12 @@ function section(title: string, note: string, lines: readonly string[], { paint 
 
 function listenerLines({ listeners }: Inspection, out: Output): string[] {
   return table(
-    listeners.map(({ name, type, url }) => [
+    listeners.map(({ name, type, url, eras }) => [
       name,
       out.paint('cyan', type),
-      url ?? (type === 'http' ? 'on a free port' : ''),
+      [url ?? (type === 'http' ? 'on a free port' : ''), eras].filter(Boolean).join(' · '),
     ]),
-    out,
+    uncut(out),
     2,
   )
 }

@@ -13,7 +13,8 @@ const NOUNS: Readonly<Record<Kind, string>> = {
 
 /** What is served and how to point a client at it, for people. */
 export function summaryLines(inspection: Inspection, name: string, output: Output): string[] {
-  const url = inspection.listeners.find(listener => listener.url !== undefined)?.url
+  const listener = inspection.listeners.find(({ url }) => url !== undefined)
+  const url = listener?.url
   const rows = inspection.upstreams.map(upstream => upstreamCells(upstream, inspection.catalog, output))
   return [
     '',
@@ -21,7 +22,19 @@ export function summaryLines(inspection: Inspection, name: string, output: Outpu
     ...withheldLines(inspection, output),
     '',
     ...(url === undefined ? [] : clientLines(name, url, output)),
+    ...(listener?.eras === undefined ? [] : eraLines(listener, name, output)),
   ]
+}
+
+/** How a modern client keeps what a server keeps for its conversation. */
+function eraLines(
+  { eras, label, url = '' }: Inspection['listeners'][number],
+  name: string,
+  { paint }: Output,
+): string[] {
+  const said = paint('dim', `  Modern clients: ${eras ?? ''}`)
+  if (label === undefined) return [said, '']
+  return [said, `    claude mcp add --transport http ${name} ${url} --header "${label}: my-conversation"`, '']
 }
 
 /** The same as fields of one log line. */

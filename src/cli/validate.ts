@@ -4,6 +4,7 @@ import type { Problem } from '../config/index.ts'
 import { plural } from './plural.ts'
 import { problemLine } from './report.ts'
 import { warningLog } from './logs.ts'
+import { erasOf } from '../inspect.ts'
 import { stateDirectory } from './state-directory.ts'
 import { loadSource } from './source.ts'
 import type { SourceFlags } from './source.ts'
@@ -17,6 +18,8 @@ export interface Validation {
   readonly listeners: number
   readonly plugins: number
   readonly warnings: readonly Problem[]
+  /** What modern clients get of listeners that do not give them everything, by listener. */
+  readonly eras: Readonly<Record<string, string>>
 }
 
 /** Says whether a configuration is valid; returns the exit code. Rejects as `validate` does. */
@@ -29,6 +32,7 @@ export async function sayValidation(
   else {
     for (const line of warningLines(validation.warnings, terminal)) terminal.err.line(line)
     terminal.out.line(validationLine(validation, terminal))
+    for (const [name, eras] of Object.entries(validation.eras)) terminal.out.line(`  ${name}: ${eras}`)
   }
   return 0
 }
@@ -45,12 +49,16 @@ export async function validate(flags: SourceFlags, terminal: Terminal): Promise<
   const gateway = await createGateway(source, { log: warningLog(warned), environment, state })
   const { upstreams, plugins, unmatched } = await gateway.inspect()
   await gateway.close()
+  const eras = Object.keys(source.config.listeners).map(
+    name => [name, erasOf(name, source.config).eras] as const,
+  )
   return {
     valid: true,
     file: source.file,
     upstreams: upstreams.length,
     listeners: Object.keys(source.config.listeners).length,
     plugins: plugins.length,
+    eras: Object.fromEntries(eras.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))),
     warnings: [...source.warnings, ...unmatched, ...warned.map(message => warningOf(message, source.file))],
   }
 }

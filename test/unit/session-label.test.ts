@@ -93,7 +93,11 @@ describe('the label of a session', () => {
   })
 
   test('left out, each request is a conversation of its own, though another one is open', async t => {
-    const { rest, modern } = await bench(t)
+    const { rest, modern } = await bench(
+      t,
+      {},
+      { listeners: { main: { type: 'http', port: 0, eras: 'both' } } },
+    )
     assert.equal(await rest('alice', 'a'), 1)
     assert.deepEqual([await rest('alice'), await modern('alice'), await rest('alice')], [1, 1, 1])
     assert.equal(await rest('alice', 'a'), 2)

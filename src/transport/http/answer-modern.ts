@@ -3,6 +3,8 @@ import { envelopeProblem } from '../../protocol/era/modern.ts'
 import { headerMismatch } from '../../protocol/headers.ts'
 import type { JsonObject, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { HEADER, META } from '../../protocol/names.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { LEGACY_VERSIONS, MODERN_VERSION } from '../../protocol/versions.ts'
 import { thrownAnswer } from '../client-answer.ts'
 import { methodProblem, modernClient, versionProblem } from '../client-envelope.ts'
 import { refusal } from '../guard-http.ts'
@@ -10,6 +12,11 @@ import { openSession, type HttpEdge } from './edge.ts'
 import { Post, statusOf } from './post.ts'
 import type { Reply } from './reply.ts'
 import type { RequestHeaders } from './request-headers.ts'
+
+const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol version: call initialize', {
+  supported: LEGACY_VERSIONS,
+  requested: MODERN_VERSION,
+})
 
 /** Answers a modern request: a conversation of its own, which ends when the client goes away. */
 export async function answerModern(
@@ -20,7 +27,7 @@ export async function answerModern(
 ): Promise<void> {
   const envelope = envelopeProblem(request.params)
   if (envelope !== undefined) return reply.error(400, envelope, request.id)
-  const problem = requestProblem(request, headers.passed)
+  const problem = requestProblem(request, headers.passed) ?? eraProblem(edge, headers)
   if (problem !== undefined) return reply.error(statusOf(problem, 'modern'), problem, request.id)
 
   const post = new Post(request, headers.passed, 'modern', reply)
@@ -45,6 +52,26 @@ function requestProblem(
   const header = headers[HEADER.version]
   if (header !== undefined && header.trim() !== claimed) return mismatch
   return versionProblem(params) ?? mismatch ?? methodProblem(method, 'modern')
+}
+
+/** What is kept for a session would be lost with each request, so clients of both eras are sent to legacy sessions. */
+function eraProblem(edge: HttpEdge, { label, profile }: RequestHeaders): RpcError | undefined {
+  const { modern, because } = edge.settings.offered(profile)
+  if (label !== undefined && modern !== 'none') return undefined
+  if (modern !== 'all') return LEGACY_ONLY
+  if (because.length > 0 && !edge.hasToldOfLoss) tellOfLoss(edge, because)
+  return undefined
+}
+
+function tellOfLoss(edge: HttpEdge, upstreams: readonly string[]): void {
+  edge.hasToldOfLoss = true
+  edge.log.warn(
+    'a modern client sends no label: what upstreams keep for its session is lost with each request',
+    {
+      upstreams,
+      hint: `send ${edge.settings.names.label ?? 'a label (sessionLabel)'}, or leave out eras: both`,
+    },
+  )
 }
 
 async function converse(edge: HttpEdge, post: Post, headers: RequestHeaders, reply: Reply): Promise<void> {

@@ -45,6 +45,8 @@ export interface HttpEdge {
   /** The number of the last request. */
   lastPost: number
   isStopping: boolean
+  /** Whether the log says already that modern clients lose what upstreams keep for a session. */
+  hasToldOfLoss: boolean
 }
 
 /** What the client of one connection leaves unread, and for how long it may. */

@@ -36,6 +36,7 @@ export function makeEdge(context: ListenerContext, settings: HttpSettings): Http
     conversations: 0,
     lastPost: 0,
     isStopping: false,
+    hasToldOfLoss: false,
   }
   return edge
 }

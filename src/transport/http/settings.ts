@@ -1,3 +1,4 @@
+import { offeredEras, type OfferedEras } from './eras.ts'
 import type { Config, ListenerConfig } from '../../core/ports.ts'
 import { gatewayError } from '../../errors.ts'
 import { headerNames, type HeaderNames } from './header-names.ts'
@@ -25,6 +26,8 @@ export interface HttpSettings {
   /** Where WebSocket is served; undefined when it is off. */
   readonly ws: { readonly path: string } | undefined
   readonly names: HeaderNames
+  /** Which eras single requests may be of, for who names this profile, or none. */
+  readonly offered: (profile: string | undefined) => OfferedEras
   /** The profile of who names none. */
   readonly profile: string | undefined
   /** The profiles below `path`. */
@@ -66,9 +69,17 @@ export function httpSettings(
     sse: spec.sse === false ? undefined : spec.sse,
     ws: spec.ws === false ? undefined : spec.ws,
     names: headerNames(spec, config),
+    offered: offeredBy(spec, config),
     profile: spec.profile,
     profiles: new Set(Object.keys(config.profiles ?? {})),
   }
+}
+
+function offeredBy(spec: HttpListenerSpec, config: Config): HttpSettings['offered'] {
+  const rest = offeredEras(config, spec, undefined)
+  const names = Object.keys(config.profiles ?? {})
+  const byProfile = new Map(names.map(name => [name, offeredEras(config, spec, name)]))
+  return profile => (profile === undefined ? rest : (byProfile.get(profile) ?? rest))
 }
 
 function isLoopback(host: string): boolean {
