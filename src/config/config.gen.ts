@@ -216,6 +216,10 @@ export interface HttpListenerConfig {
    */
   readonly profile?: string
   /**
+   * Which protocol eras single HTTP requests may be of. A modern request is a session of its own, so an upstream with `isolation: session` would forget its client with each. `auto` therefore offers legacy sessions only where the clients of this listener reach such an upstream, but for requests that carry the `sessionLabel`; clients of both eras fall back by themselves. `both` and `legacy` hold whatever is reached. A WebSocket is one session in either era.
+   */
+  readonly eras: 'auto' | 'both' | 'legacy'
+  /**
    * The request header in which a caller names its conversation, so that its requests share what stateful servers keep (`isolation: session`), whatever protocol they come by. It counts inside the verified caller only and identifies nobody; `false` reads none.
    */
   readonly sessionLabel: string | false
@@ -390,7 +394,7 @@ export interface StdioUpstreamConfig {
    */
   readonly era: 'auto' | 'legacy' | 'modern'
   /**
-   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
   /**
@@ -769,7 +773,7 @@ export interface HttpUpstreamConfig {
    */
   readonly era: 'auto' | 'legacy' | 'modern'
   /**
-   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
   /**
@@ -853,7 +857,7 @@ export interface SseUpstreamConfig {
    */
   readonly era: 'legacy'
   /**
-   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
   /**
@@ -933,7 +937,7 @@ export interface WsUpstreamConfig {
    */
   readonly era: 'auto' | 'legacy' | 'modern'
   /**
-   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
+   * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
   /**
@@ -1048,6 +1052,10 @@ export interface ProfileConfig {
      */
     readonly [k: string]: string
   }
+  /**
+   * Which protocol eras single HTTP requests for this view may be of, in place of what the listener says.
+   */
+  readonly eras?: 'auto' | 'both' | 'legacy'
   /**
    * What clients are told about the use of this view, in place of what the gateway says otherwise.
    */

@@ -270,7 +270,7 @@ return errors === 0;
 }
 
 const schema24 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}]};
-const schema25 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string"},"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"profile":{"$ref":"#/$defs/profileName"},"sessionLabel":{"type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"}},"allowedHosts":{"type":"array","items":{"type":"string","minLength":1}},"allowedOrigins":{"type":"array","items":{"type":"string","minLength":1}},"exposeWithoutAuth":{"type":"boolean"},"sse":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"ws":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"limits":{"$ref":"#/$defs/HttpLimitsConfig"}}};
+const schema25 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string"},"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"profile":{"$ref":"#/$defs/profileName"},"eras":{"enum":["auto","both","legacy"],"type":"string"},"sessionLabel":{"type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"}},"allowedHosts":{"type":"array","items":{"type":"string","minLength":1}},"allowedOrigins":{"type":"array","items":{"type":"string","minLength":1}},"exposeWithoutAuth":{"type":"boolean"},"sse":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"ws":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"limits":{"$ref":"#/$defs/HttpLimitsConfig"}}};
 const schema26 = {"type":"string","minLength":1};
 const schema27 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name"};
 const schema28 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"messages":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
@@ -594,6 +594,9 @@ data.port = 8080;
 if(data.path === undefined){
 data.path = "/mcp";
 }
+if(data.eras === undefined){
+data.eras = "auto";
+}
 if(data.sessionLabel === undefined){
 data.sessionLabel = "X-Session-ID";
 }
@@ -764,9 +767,9 @@ vErrors.push(err12);
 errors++;
 }
 }
-let data5 = data.sessionLabel;
-if((typeof data5 !== "string") && (typeof data5 !== "boolean")){
-const err13 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/type",keyword:"type",params:{type: schema25.properties.sessionLabel.type},schema:schema25.properties.sessionLabel.type,parentSchema:schema25.properties.sessionLabel,data:data5};
+let data5 = data.eras;
+if(typeof data5 !== "string"){
+const err13 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/type",keyword:"type",params:{type: "string"},schema:schema25.properties.eras.type,parentSchema:schema25.properties.eras,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -775,11 +778,8 @@ vErrors.push(err13);
 }
 errors++;
 }
-const _errs15 = errors;
-let valid2 = true;
-const _errs16 = errors;
-if(typeof data5 !== "string"){
-const err14 = {};
+if(!(((data5 === "auto") || (data5 === "both")) || (data5 === "legacy"))){
+const err14 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/enum",keyword:"enum",params:{allowedValues: schema25.properties.eras.enum},schema:schema25.properties.eras.enum,parentSchema:schema25.properties.eras,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -788,22 +788,9 @@ vErrors.push(err14);
 }
 errors++;
 }
-var _valid0 = _errs16 === errors;
-errors = _errs15;
-if(vErrors !== null){
-if(_errs15){
-vErrors.length = _errs15;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs18 = errors;
-if(typeof data5 === "string"){
-if(!pattern6.test(data5)){
-const err15 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data5};
+let data6 = data.sessionLabel;
+if((typeof data6 !== "string") && (typeof data6 !== "boolean")){
+const err15 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/type",keyword:"type",params:{type: schema25.properties.sessionLabel.type},schema:schema25.properties.sessionLabel.type,parentSchema:schema25.properties.sessionLabel,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -812,9 +799,11 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-else {
-const err16 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data5};
+const _errs17 = errors;
+let valid2 = true;
+const _errs18 = errors;
+if(typeof data6 !== "string"){
+const err16 = {};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -824,13 +813,21 @@ vErrors.push(err16);
 errors++;
 }
 var _valid0 = _errs18 === errors;
-valid2 = _valid0;
-ifClause0 = "then";
+errors = _errs17;
+if(vErrors !== null){
+if(_errs17){
+vErrors.length = _errs17;
 }
 else {
-const _errs21 = errors;
-if(false !== data5){
-const err17 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.sessionLabel.else,data:data5};
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs20 = errors;
+if(typeof data6 === "string"){
+if(!pattern6.test(data6)){
+const err17 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -839,12 +836,9 @@ vErrors.push(err17);
 }
 errors++;
 }
-var _valid0 = _errs21 === errors;
-valid2 = _valid0;
-ifClause0 = "else";
 }
-if(!valid2){
-const err18 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema25.properties.sessionLabel.if,parentSchema:schema25.properties.sessionLabel,data:data5};
+else {
+const err18 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -853,14 +847,14 @@ vErrors.push(err18);
 }
 errors++;
 }
-let data6 = data.allowedHosts;
-if(Array.isArray(data6)){
-const len0 = data6.length;
-for(let i0=0; i0<len0; i0++){
-let data7 = data6[i0];
-if(typeof data7 === "string"){
-if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.allowedHosts.items,data:data7};
+var _valid0 = _errs20 === errors;
+valid2 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs23 = errors;
+if(false !== data6){
+const err19 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.sessionLabel.else,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -869,9 +863,12 @@ vErrors.push(err19);
 }
 errors++;
 }
+var _valid0 = _errs23 === errors;
+valid2 = _valid0;
+ifClause0 = "else";
 }
-else {
-const err20 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},schema:schema25.properties.allowedHosts.items.type,parentSchema:schema25.properties.allowedHosts.items,data:data7};
+if(!valid2){
+const err20 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema25.properties.sessionLabel.if,parentSchema:schema25.properties.sessionLabel,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -880,10 +877,14 @@ vErrors.push(err20);
 }
 errors++;
 }
-}
-}
-else {
-const err21 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},schema:schema25.properties.allowedHosts.type,parentSchema:schema25.properties.allowedHosts,data:data6};
+let data7 = data.allowedHosts;
+if(Array.isArray(data7)){
+const len0 = data7.length;
+for(let i0=0; i0<len0; i0++){
+let data8 = data7[i0];
+if(typeof data8 === "string"){
+if(data8.length < 1){
+const err21 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.allowedHosts.items,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -892,14 +893,9 @@ vErrors.push(err21);
 }
 errors++;
 }
-let data8 = data.allowedOrigins;
-if(Array.isArray(data8)){
-const len1 = data8.length;
-for(let i1=0; i1<len1; i1++){
-let data9 = data8[i1];
-if(typeof data9 === "string"){
-if(data9.length < 1){
-const err22 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.allowedOrigins.items,data:data9};
+}
+else {
+const err22 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},schema:schema25.properties.allowedHosts.items.type,parentSchema:schema25.properties.allowedHosts.items,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -909,8 +905,9 @@ vErrors.push(err22);
 errors++;
 }
 }
+}
 else {
-const err23 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},schema:schema25.properties.allowedOrigins.items.type,parentSchema:schema25.properties.allowedOrigins.items,data:data9};
+const err23 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},schema:schema25.properties.allowedHosts.type,parentSchema:schema25.properties.allowedHosts,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -919,10 +916,14 @@ vErrors.push(err23);
 }
 errors++;
 }
-}
-}
-else {
-const err24 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},schema:schema25.properties.allowedOrigins.type,parentSchema:schema25.properties.allowedOrigins,data:data8};
+let data9 = data.allowedOrigins;
+if(Array.isArray(data9)){
+const len1 = data9.length;
+for(let i1=0; i1<len1; i1++){
+let data10 = data9[i1];
+if(typeof data10 === "string"){
+if(data10.length < 1){
+const err24 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.allowedOrigins.items,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -931,9 +932,9 @@ vErrors.push(err24);
 }
 errors++;
 }
-let data10 = data.exposeWithoutAuth;
-if(typeof data10 !== "boolean"){
-const err25 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},schema:schema25.properties.exposeWithoutAuth.type,parentSchema:schema25.properties.exposeWithoutAuth,data:data10};
+}
+else {
+const err25 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},schema:schema25.properties.allowedOrigins.items.type,parentSchema:schema25.properties.allowedOrigins.items,data:data10};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -942,9 +943,10 @@ vErrors.push(err25);
 }
 errors++;
 }
-let data11 = data.sse;
-if((!(data11 && typeof data11 == "object" && !Array.isArray(data11))) && (typeof data11 !== "boolean")){
-const err26 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema25.properties.sse.type},schema:schema25.properties.sse.type,parentSchema:schema25.properties.sse,data:data11};
+}
+}
+else {
+const err26 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},schema:schema25.properties.allowedOrigins.type,parentSchema:schema25.properties.allowedOrigins,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -953,11 +955,9 @@ vErrors.push(err26);
 }
 errors++;
 }
-const _errs34 = errors;
-let valid8 = true;
-const _errs35 = errors;
-if(!(data11 && typeof data11 == "object" && !Array.isArray(data11))){
-const err27 = {};
+let data11 = data.exposeWithoutAuth;
+if(typeof data11 !== "boolean"){
+const err27 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},schema:schema25.properties.exposeWithoutAuth.type,parentSchema:schema25.properties.exposeWithoutAuth,data:data11};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -966,29 +966,9 @@ vErrors.push(err27);
 }
 errors++;
 }
-var _valid1 = _errs35 === errors;
-errors = _errs34;
-if(vErrors !== null){
-if(_errs34){
-vErrors.length = _errs34;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause1;
-if(_valid1){
-const _errs37 = errors;
-if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
-if(data11.path === undefined){
-data11.path = "/sse";
-}
-if(data11.messages === undefined){
-data11.messages = "/messages";
-}
-for(const key1 in data11){
-if(!((key1 === "path") || (key1 === "messages"))){
-const err28 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema28,data:data11};
+let data12 = data.sse;
+if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "boolean")){
+const err28 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema25.properties.sse.type},schema:schema25.properties.sse.type,parentSchema:schema25.properties.sse,data:data12};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -997,11 +977,11 @@ vErrors.push(err28);
 }
 errors++;
 }
-}
-let data12 = data11.path;
-if(typeof data12 === "string"){
-if(!pattern5.test(data12)){
-const err29 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.path,data:data12};
+const _errs36 = errors;
+let valid8 = true;
+const _errs37 = errors;
+if(!(data12 && typeof data12 == "object" && !Array.isArray(data12))){
+const err29 = {};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -1010,9 +990,29 @@ vErrors.push(err29);
 }
 errors++;
 }
+var _valid1 = _errs37 === errors;
+errors = _errs36;
+if(vErrors !== null){
+if(_errs36){
+vErrors.length = _errs36;
 }
 else {
-const err30 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema28.properties.path.type,parentSchema:schema28.properties.path,data:data12};
+vErrors = null;
+}
+}
+let ifClause1;
+if(_valid1){
+const _errs39 = errors;
+if(data12 && typeof data12 == "object" && !Array.isArray(data12)){
+if(data12.path === undefined){
+data12.path = "/sse";
+}
+if(data12.messages === undefined){
+data12.messages = "/messages";
+}
+for(const key1 in data12){
+if(!((key1 === "path") || (key1 === "messages"))){
+const err30 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema28,data:data12};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -1021,10 +1021,11 @@ vErrors.push(err30);
 }
 errors++;
 }
-let data13 = data11.messages;
+}
+let data13 = data12.path;
 if(typeof data13 === "string"){
 if(!pattern5.test(data13)){
-const err31 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.messages,data:data13};
+const err31 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -1035,7 +1036,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},schema:schema28.properties.messages.type,parentSchema:schema28.properties.messages,data:data13};
+const err32 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema28.properties.path.type,parentSchema:schema28.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -1044,9 +1045,10 @@ vErrors.push(err32);
 }
 errors++;
 }
-}
-else {
-const err33 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema28.type,parentSchema:schema28,data:data11};
+let data14 = data12.messages;
+if(typeof data14 === "string"){
+if(!pattern5.test(data14)){
+const err33 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.messages,data:data14};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -1055,14 +1057,9 @@ vErrors.push(err33);
 }
 errors++;
 }
-var _valid1 = _errs37 === errors;
-valid8 = _valid1;
-ifClause1 = "then";
 }
 else {
-const _errs45 = errors;
-if(false !== data11){
-const err34 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.sse.else,data:data11};
+const err34 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},schema:schema28.properties.messages.type,parentSchema:schema28.properties.messages,data:data14};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -1071,12 +1068,9 @@ vErrors.push(err34);
 }
 errors++;
 }
-var _valid1 = _errs45 === errors;
-valid8 = _valid1;
-ifClause1 = "else";
 }
-if(!valid8){
-const err35 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema25.properties.sse.if,parentSchema:schema25.properties.sse,data:data11};
+else {
+const err35 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema28.type,parentSchema:schema28,data:data12};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -1085,9 +1079,14 @@ vErrors.push(err35);
 }
 errors++;
 }
-let data14 = data.ws;
-if((!(data14 && typeof data14 == "object" && !Array.isArray(data14))) && (typeof data14 !== "boolean")){
-const err36 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema25.properties.ws.type},schema:schema25.properties.ws.type,parentSchema:schema25.properties.ws,data:data14};
+var _valid1 = _errs39 === errors;
+valid8 = _valid1;
+ifClause1 = "then";
+}
+else {
+const _errs47 = errors;
+if(false !== data12){
+const err36 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.sse.else,data:data12};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -1096,11 +1095,12 @@ vErrors.push(err36);
 }
 errors++;
 }
-const _errs48 = errors;
-let valid11 = true;
-const _errs49 = errors;
-if(!(data14 && typeof data14 == "object" && !Array.isArray(data14))){
-const err37 = {};
+var _valid1 = _errs47 === errors;
+valid8 = _valid1;
+ifClause1 = "else";
+}
+if(!valid8){
+const err37 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema25.properties.sse.if,parentSchema:schema25.properties.sse,data:data12};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -1109,26 +1109,9 @@ vErrors.push(err37);
 }
 errors++;
 }
-var _valid2 = _errs49 === errors;
-errors = _errs48;
-if(vErrors !== null){
-if(_errs48){
-vErrors.length = _errs48;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause2;
-if(_valid2){
-const _errs51 = errors;
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-if(data14.path === undefined){
-data14.path = "/ws";
-}
-for(const key2 in data14){
-if(!(key2 === "path")){
-const err38 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema29,data:data14};
+let data15 = data.ws;
+if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
+const err38 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema25.properties.ws.type},schema:schema25.properties.ws.type,parentSchema:schema25.properties.ws,data:data15};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -1137,11 +1120,11 @@ vErrors.push(err38);
 }
 errors++;
 }
-}
-let data15 = data14.path;
-if(typeof data15 === "string"){
-if(!pattern5.test(data15)){
-const err39 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema29.properties.path,data:data15};
+const _errs50 = errors;
+let valid11 = true;
+const _errs51 = errors;
+if(!(data15 && typeof data15 == "object" && !Array.isArray(data15))){
+const err39 = {};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -1150,9 +1133,26 @@ vErrors.push(err39);
 }
 errors++;
 }
+var _valid2 = _errs51 === errors;
+errors = _errs50;
+if(vErrors !== null){
+if(_errs50){
+vErrors.length = _errs50;
 }
 else {
-const err40 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema29.properties.path.type,parentSchema:schema29.properties.path,data:data15};
+vErrors = null;
+}
+}
+let ifClause2;
+if(_valid2){
+const _errs53 = errors;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(data15.path === undefined){
+data15.path = "/ws";
+}
+for(const key2 in data15){
+if(!(key2 === "path")){
+const err40 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema29,data:data15};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -1162,8 +1162,10 @@ vErrors.push(err40);
 errors++;
 }
 }
-else {
-const err41 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema29.type,parentSchema:schema29,data:data14};
+let data16 = data15.path;
+if(typeof data16 === "string"){
+if(!pattern5.test(data16)){
+const err41 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema29.properties.path,data:data16};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -1172,14 +1174,9 @@ vErrors.push(err41);
 }
 errors++;
 }
-var _valid2 = _errs51 === errors;
-valid11 = _valid2;
-ifClause2 = "then";
 }
 else {
-const _errs57 = errors;
-if(false !== data14){
-const err42 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.ws.else,data:data14};
+const err42 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema29.properties.path.type,parentSchema:schema29.properties.path,data:data16};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -1188,17 +1185,44 @@ vErrors.push(err42);
 }
 errors++;
 }
-var _valid2 = _errs57 === errors;
-valid11 = _valid2;
-ifClause2 = "else";
 }
-if(!valid11){
-const err43 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause2},schema:schema25.properties.ws.if,parentSchema:schema25.properties.ws,data:data14};
+else {
+const err43 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema29.type,parentSchema:schema29,data:data15};
 if(vErrors === null){
 vErrors = [err43];
 }
 else {
 vErrors.push(err43);
+}
+errors++;
+}
+var _valid2 = _errs53 === errors;
+valid11 = _valid2;
+ifClause2 = "then";
+}
+else {
+const _errs59 = errors;
+if(false !== data15){
+const err44 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.ws.else,data:data15};
+if(vErrors === null){
+vErrors = [err44];
+}
+else {
+vErrors.push(err44);
+}
+errors++;
+}
+var _valid2 = _errs59 === errors;
+valid11 = _valid2;
+ifClause2 = "else";
+}
+if(!valid11){
+const err45 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause2},schema:schema25.properties.ws.if,parentSchema:schema25.properties.ws,data:data15};
+if(vErrors === null){
+vErrors = [err45];
+}
+else {
+vErrors.push(err45);
 }
 errors++;
 }
@@ -1208,12 +1232,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err44 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema25.type,parentSchema:schema25,data};
+const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema25.type,parentSchema:schema25,data};
 if(vErrors === null){
-vErrors = [err44];
+vErrors = [err46];
 }
 else {
-vErrors.push(err44);
+vErrors.push(err46);
 }
 errors++;
 }
@@ -7749,7 +7773,7 @@ validate86.errors = vErrors;
 return errors === 0;
 }
 
-const schema152 = {"type":"object","additionalProperties":false,"properties":{"upstreams":{"type":"array","items":{"type":"string"}},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"}},"instructions":{"type":"string"},"principals":{"$ref":"#/$defs/globList"}}};
+const schema152 = {"type":"object","additionalProperties":false,"properties":{"upstreams":{"type":"array","items":{"type":"string"}},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"}},"eras":{"enum":["auto","both","legacy"],"type":"string"},"instructions":{"type":"string"},"principals":{"$ref":"#/$defs/globList"}}};
 const schema153 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}}};
 
 function validate89(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
@@ -7872,7 +7896,7 @@ let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "prefixes")) || (key0 === "instructions")) || (key0 === "principals"))){
+if(!((((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "prefixes")) || (key0 === "eras")) || (key0 === "instructions")) || (key0 === "principals"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema152,data};
 if(vErrors === null){
 vErrors = [err0];
@@ -8006,10 +8030,10 @@ vErrors.push(err8);
 errors++;
 }
 }
-if(data.instructions !== undefined){
-let data7 = data.instructions;
+if(data.eras !== undefined){
+let data7 = data.eras;
 if(typeof data7 !== "string"){
-const err9 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema152.properties.instructions.type,parentSchema:schema152.properties.instructions,data:data7};
+const err9 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/type",keyword:"type",params:{type: "string"},schema:schema152.properties.eras.type,parentSchema:schema152.properties.eras,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8018,16 +8042,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-}
-if(data.principals !== undefined){
-let data8 = data.principals;
-if(Array.isArray(data8)){
-const len1 = data8.length;
-for(let i1=0; i1<len1; i1++){
-let data9 = data8[i1];
-if(typeof data9 === "string"){
-if(data9.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data9};
+if(!(((data7 === "auto") || (data7 === "both")) || (data7 === "legacy"))){
+const err10 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/enum",keyword:"enum",params:{allowedValues: schema152.properties.eras.enum},schema:schema152.properties.eras.enum,parentSchema:schema152.properties.eras,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8037,8 +8053,10 @@ vErrors.push(err10);
 errors++;
 }
 }
-else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data9};
+if(data.instructions !== undefined){
+let data8 = data.instructions;
+if(typeof data8 !== "string"){
+const err11 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema152.properties.instructions.type,parentSchema:schema152.properties.instructions,data:data8};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8048,9 +8066,15 @@ vErrors.push(err11);
 errors++;
 }
 }
-}
-else {
-const err12 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data8};
+if(data.principals !== undefined){
+let data9 = data.principals;
+if(Array.isArray(data9)){
+const len1 = data9.length;
+for(let i1=0; i1<len1; i1++){
+let data10 = data9[i1];
+if(typeof data10 === "string"){
+if(data10.length < 1){
+const err12 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data10};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8060,14 +8084,37 @@ vErrors.push(err12);
 errors++;
 }
 }
-}
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema152.type,parentSchema:schema152,data};
+const err13 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data10};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+else {
+const err14 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data9};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+}
+else {
+const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema152.type,parentSchema:schema152,data};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
 }
 errors++;
 }
