@@ -121,6 +121,19 @@ test('what does not end in time after the client has left is cancelled', async (
   assert.equal(client.gate.seen[1]?.reason, 'shutdown')
 })
 
+test('servers hear within a quarter of a second that a client has left, however long a stop may take', async () => {
+  const client = await pipe({ grace: 10_000 })
+  client.send(INITIALIZE, { id: 1, method: 'slow/x' })
+  await client.next()
+  const before = performance.now()
+
+  client.input.end()
+  await client.listener.ended
+
+  assert.equal(client.gate.seen[1]?.reason, 'shutdown')
+  assert.ok(performance.now() - before < 250 + 500 * Number(process.env.CI !== undefined))
+})
+
 test('a client that stops reading for good ends the conversation', async () => {
   const client = await pipe()
   client.send(INITIALIZE, { id: 1, method: 'slow/x' })

@@ -25,6 +25,8 @@ import { PipeSession } from './pipe-session.ts'
 const MAX_RUNNING = 1024
 /** How long the last bytes may take to leave. */
 const FLUSH_MS = 1000
+/** What is about to be answered when the client has closed its end; the rest is cancelled, so that servers stop working for nobody. */
+const LAST_ANSWERS_MS = 200
 const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
 const TOO_MANY = rpcError(RPC.internal, `Too many requests at a time; at most ${MAX_RUNNING} may run`)
 
@@ -89,7 +91,7 @@ export class Pipe {
     this.#writer.open({
       message: (bytes, arrived) => this.#take(bytes, arrived),
       tooLong: limit => this.#refuse(null, tooLong(limit), this.#writer),
-      ended: () => over(graceMs),
+      ended: () => over(Math.min(graceMs, LAST_ANSWERS_MS)),
       gone: () => over(0),
       flow: () => this.#flow(),
     })
