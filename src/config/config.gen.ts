@@ -152,7 +152,7 @@ export interface ListsConfig {
  */
 export interface ShutdownConfig {
   /**
-   * How long open requests may go on after a stop was asked for.
+   * How long open requests may go on after a stop was asked for. When the client on stdin closes it, they have 0.2 s.
    */
   readonly grace: string | number
 }
