@@ -3,6 +3,7 @@ import { audit } from '../plugins/audit/index.ts'
 import { auth } from '../plugins/auth/index.ts'
 import { cache } from '../plugins/cache/index.ts'
 import { forwardHeaders } from '../plugins/forward-headers/index.ts'
+import { overload } from '../plugins/overload/index.ts'
 import { metrics } from '../plugins/metrics/index.ts'
 import { profiles } from '../plugins/profiles/index.ts'
 import { rateLimit } from '../plugins/rate-limit/index.ts'
@@ -27,6 +28,7 @@ export const builtins: readonly Plugin<never>[] = [
   callHttp,
   callSse,
   callWs,
+  overload,
   // First, so that whatever is refused was seen.
   audit,
   metrics,

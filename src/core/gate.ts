@@ -63,6 +63,10 @@ export class RoadGate implements Gate {
     this.#isOpen = false
   }
 
+  admit(listener: string): Refusal | 'close' | undefined {
+    return this.#graph.hooks.runner('admit')?.(listener) ?? undefined
+  }
+
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const find = this.#graph.hooks.runner('authenticate', credentials.listener)
     return find === undefined ? ANONYMOUS : this.#identify(find(credentials), credentials)

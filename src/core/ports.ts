@@ -351,6 +351,8 @@ export interface Gate {
   run(session: Session, inbound: Inbound): Running
   /** A notification from the client that is not a cancellation. */
   notified(session: Session, notification: Notification): void
+  /** Whether a request may come in at all now: a refusal, or that its connection is to end with its answer. */
+  admit(listener: string): Refusal | 'close' | undefined
   /** Whose an HTTP request is: `ANONYMOUS` where no plugin asks. Never rejects. */
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal>
   /** Tells plugins of a request that the listener itself did not let in. */

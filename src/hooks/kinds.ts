@@ -48,6 +48,8 @@ export interface HookTaps {
   ready: () => MaybePromise<void>
   listening: (listener: Listener) => void
   close: () => MaybePromise<void>
+  /** `close` ends the connection with the answer. */
+  admit: (listener: string) => Refusal | 'close' | Undecided
   authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
   refused: (refusal: Refusal, credentials: Credentials) => void
   http: (request: HttpRequest) => MaybePromise<HttpReply | Undecided>
@@ -91,6 +93,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   dispatch: { kind: 'syncWaterfall', mirrored: true },
   ready: { kind: 'async' },
   listening: { kind: 'sync', safe: true },
+  admit: { kind: 'syncBail' },
   authenticate: { kind: 'asyncBail', by: 'listener' },
   refused: { kind: 'sync', safe: true },
   http: { kind: 'asyncBail', by: 'key' },

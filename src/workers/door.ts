@@ -51,6 +51,10 @@ export class Door implements Gate {
     this.#gate.notified(session, notification)
   }
 
+  admit(listener: string): Refusal | 'close' | undefined {
+    return this.#gate.admit(listener)
+  }
+
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     return this.#gate.authenticate(credentials)
   }

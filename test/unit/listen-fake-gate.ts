@@ -106,6 +106,10 @@ export class FakeGate implements Gate {
     this.notifications.push(notification)
   }
 
+  admit(): undefined {
+    return undefined
+  }
+
   authenticate(): Principal {
     return ANONYMOUS
   }
@@ -155,13 +159,18 @@ export class FakeClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
+  /** Time passes in which nothing runs. */
+  skip(ms: number): void {
+    this.#now += ms
+  }
+
   advance(ms: number): void {
     const end = this.#now + ms
     for (;;) {
       const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
       if (due === undefined) break
       this.#timers.delete(due)
-      this.#now = due.at
+      this.#now = Math.max(this.#now, due.at)
       due.callback()
     }
     this.#now = end

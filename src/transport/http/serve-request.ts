@@ -44,7 +44,7 @@ export async function serveRequest(
 ): Promise<void> {
   response.on('error', ignore)
   const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
-  const refused = guardRequest(request, headers, edge.settings)
+  const refused = guardRequest(request, headers, edge.settings) ?? admitted(edge, request, response)
   if (refused !== undefined) {
     edge.gate.refused(refused, credentialsOf(edge, request))
     swallow(request, edge.settings.maxBody)
@@ -61,6 +61,15 @@ export async function serveRequest(
     if (response.headersSent) response.destroy()
     else sendRefusal(response, { error, status })
   }
+}
+
+/** Whether it may come in at all now; a probe always may. */
+function admitted(edge: HttpEdge, request: IncomingMessage, response: ServerResponse): Refusal | undefined {
+  if (PROBES.has(pathOf(request.url ?? '/'))) return undefined
+  const found = edge.gate.admit(edge.name)
+  if (found !== 'close') return found
+  response.shouldKeepAlive = false
+  return undefined
 }
 
 /** A preflight carries no credentials, and whether we live is no secret. */

@@ -156,6 +156,9 @@ export class Pipe {
   #request(request: RpcRequest, answers: Answers, arrived: Arrived | undefined): void {
     if (this.#running.has(request.id)) return this.#refuse(request.id, TAKEN, answers)
     if (this.#running.size >= MAX_RUNNING) return this.#refuse(request.id, TOO_MANY, answers)
+    const { gate, name } = this.#options.context
+    const now = gate.admit(name)
+    if (now !== undefined && now !== 'close') return this.#refuse(request.id, now.error, answers)
     const admitted = this.#era.admit(request)
     if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, answers)
     if ('pong' in admitted)
@@ -163,7 +166,7 @@ export class Pipe {
     const running = new PipeRequest(request, admitted.as, answers, this.#ends, arrived)
     const session = this.#session.find(admitted.as, admitted.client)
     if (session === undefined) void this.#open(running, admitted.as, admitted.client)
-    else void this.#run(running, () => running.run(this.#options.context.gate, session))
+    else void this.#run(running, () => running.run(gate, session))
   }
 
   /** Opens the session for its first request; what comes meanwhile waits, so that order is kept. */

@@ -28,6 +28,7 @@ export function upgradeTo(edge: HttpEdge): Upgrade {
     const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
     const refused =
       guardRequest(request, headers, edge.settings) ??
+      notAdmitted(edge) ??
       upgradeProblem(request, edge) ??
       conversationProblem(edge, ANONYMOUS)
     if (refused !== undefined) return refuse(request, refused)
@@ -48,6 +49,11 @@ export function upgradeTo(edge: HttpEdge): Upgrade {
       })
     })
   }
+}
+
+function notAdmitted({ gate, name }: HttpEdge): Refusal | undefined {
+  const found = gate.admit(name)
+  return found === 'close' ? undefined : found
 }
 
 function upgradeProblem(

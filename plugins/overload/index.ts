@@ -1,0 +1,60 @@
+import {
+  gatewayError,
+  parseDuration,
+  RPC,
+  type Config,
+  type Figure,
+  type Plugin,
+  type Refusal,
+} from '../../src/plugin.ts'
+import { measure } from './measure.ts'
+import { Watch } from './watch.ts'
+
+/** Refuses new work while the process is near the end of its memory, or behind its time, and says so. */
+export const overload: Plugin<Exclude<Config['overload'], false>> = {
+  name: 'overload',
+  claims: { section: 'overload' },
+  setup({ options, hooks, clock, log, slot }) {
+    const { keepAlive, refuse } = options
+    const limits = { keepAlive: keepAlive / 100, refuse: refuse / 100, lagMs: parseDuration(options.lag) }
+    // What is refused and counted goes on through reloads.
+    const watch = slot.gateway(() => new Watch({ clock, log, measure: measure() }))
+    const refusal = busy()
+
+    hooks.ready.tap(() => watch.start(limits))
+    hooks.admit.tap(() => {
+      if (watch.level === 'quiet') return undefined
+      if (watch.level === 'close') return 'close'
+      watch.refused++
+      return refusal
+    })
+    hooks.figures.tap(figures => [...figures, ...figuresOf(watch)])
+    hooks.close.tap(() => watch.stop())
+  },
+}
+
+function busy(): Refusal {
+  const { message } = gatewayError('GW_OVERLOADED')
+  return {
+    status: 503,
+    error: { code: RPC.internal, message, data: { code: 'GW_OVERLOADED' } },
+    headers: { 'retry-after': '2', connection: 'close' },
+  }
+}
+
+function figuresOf({ heap, memory, refused }: Watch): Figure[] {
+  return [
+    gauge('tapgate_heap_ratio', 'Part of the heap limit that is in use.', heap),
+    gauge('tapgate_memory_ratio', 'Part of the memory that is there which the process has.', memory),
+    {
+      name: 'tapgate_overload_refused',
+      type: 'counter',
+      help: 'Requests that were refused because of overload.',
+      samples: [{ suffix: '_total', value: refused }],
+    },
+  ]
+}
+
+function gauge(name: string, help: string, value: number): Figure {
+  return { name, type: 'gauge', help, samples: [{ value }] }
+}

@@ -1,0 +1,103 @@
+import type { Clock, Log } from '../../src/plugin.ts'
+import type { Measure } from './measure.ts'
+
+/** How often is looked. */
+const EVERY_MS = 250
+/** Looks in a row that must be late: one is a moment, or a machine that slept. */
+const LATE_LOOKS = 3
+/** Garbage is collected for the sake of a look at most this often. */
+const COLLECT_MS = 5000
+
+/** From where on connections end with their answer, and from where on nothing new is taken. */
+export interface Limits {
+  readonly keepAlive: number
+  readonly refuse: number
+  readonly lagMs: number
+}
+
+export type Level = 'quiet' | 'close' | 'refuse'
+
+interface WatchOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly measure: Measure
+}
+
+/** Looks at heap, memory and the lag of the event loop now and then. */
+export class Watch {
+  level: Level = 'quiet'
+  /** At the last look, as parts of one. */
+  heap = 0
+  memory = 0
+  refused = 0
+  readonly #options: WatchOptions
+  #limits: Limits = { keepAlive: 1, refuse: 1, lagMs: 0 }
+  #starts = 0
+  #late = 0
+  #due = 0
+  #collectedAt = -COLLECT_MS
+  #takeBack: (() => void) | undefined
+
+  constructor(options: WatchOptions) {
+    this.#options = options
+  }
+
+  /** Each generation starts it, and stops it when it ends; the newest limits hold. */
+  start(limits: Limits): void {
+    this.#limits = limits
+    this.#starts++
+    if (this.#takeBack === undefined) this.#arm()
+  }
+
+  stop(): void {
+    if (--this.#starts > 0) return
+    this.#takeBack?.()
+    this.#takeBack = undefined
+    this.level = 'quiet'
+  }
+
+  #arm(): void {
+    const { clock } = this.#options
+    this.#due = clock.now() + EVERY_MS
+    this.#takeBack = clock.after(EVERY_MS, () => {
+      this.#look()
+      this.#arm()
+    })
+  }
+
+  #look(): void {
+    const { clock, measure } = this.#options
+    const { refuse, lagMs } = this.#limits
+    const now = clock.now()
+    this.#late = lagMs > 0 && now - this.#due >= lagMs ? this.#late + 1 : 0
+    this.heap = measure.heap()
+    this.memory = measure.memory()
+    if (this.heap >= refuse && now - this.#collectedAt >= COLLECT_MS) {
+      this.#collectedAt = now
+      if (measure.collect()) this.heap = measure.heap()
+    }
+    this.#become(this.#levelNow())
+  }
+
+  #levelNow(): Level {
+    const { keepAlive, refuse } = this.#limits
+    const fullest = Math.max(this.heap, this.memory)
+    if (fullest >= refuse || this.#late >= LATE_LOOKS) return 'refuse'
+    return fullest >= keepAlive ? 'close' : 'quiet'
+  }
+
+  #become(level: Level): void {
+    const before = this.level
+    this.level = level
+    if (level === before) return
+    const { log } = this.#options
+    const { heap, memory, refused } = this
+    const figures = { heap: percent(heap), memory: percent(memory), lateLooks: this.#late, refused }
+    if (level === 'refuse') log.warn('overloaded: new requests are refused for a while', figures)
+    else if (before === 'refuse') log.info('requests are taken again', figures)
+  }
+}
+
+function percent(part: number): string {
+  return `${Math.round(part * 100)} %`
+}
