@@ -46,6 +46,10 @@ export interface Config {
   readonly lists: ListsConfig
   readonly shutdown: ShutdownConfig
   readonly control: ControlConfig
+  /**
+   * From where on new requests are refused, so that those under way can end; `false` never refuses any for this.
+   */
+  readonly overload: OverloadConfig | false
   readonly processes: ProcessesConfig
   /**
    * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps none of it. Read at the start only; day quotas have `rateLimit.state`. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
@@ -168,6 +172,23 @@ export interface ControlConfig {
    * Path of the socket, or name of a pipe on Windows. Nobody else may write to its directory. Default: one of its own for each gateway, under XDG_RUNTIME_DIR or the directory for temporary files.
    */
   readonly socket?: string
+}
+/**
+ * How full the process may be: of its heap limit (`--max-old-space-size`), and of the memory of its container or machine. It looks four times a second.
+ */
+export interface OverloadConfig {
+  /**
+   * Percent from where on a connection ends with its answer.
+   */
+  readonly keepAlive: number
+  /**
+   * Percent from where on a request is refused, over HTTP with 503 and Retry-After; probes are answered.
+   */
+  readonly refuse: number
+  /**
+   * Requests are refused when the event loop was late by this much three times in a row; `0` for never.
+   */
+  readonly lag: string | number
 }
 /**
  * Bounds on the processes of all `stdio` upstreams together.

@@ -3,15 +3,15 @@
 
 export const validate = validate10;
 export default validate10;
-const schema11 = {"type":"object","additionalProperties":false,"properties":{"version":{"const":1,"type":"integer"},"extends":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1}},"server":{"$ref":"#/$defs/ServerConfig"},"log":{"$ref":"#/$defs/LogConfig"},"lists":{"$ref":"#/$defs/ListsConfig"},"shutdown":{"$ref":"#/$defs/ShutdownConfig"},"control":{"$ref":"#/$defs/ControlConfig"},"processes":{"$ref":"#/$defs/ProcessesConfig"},"state":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"}},"listeners":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"}},"upstreams":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"}},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"audit":{"$ref":"#/$defs/AuditConfig"},"metrics":{"$ref":"#/$defs/MetricsConfig"},"profiles":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ProfileConfig"}},"rest":{"$ref":"#/$defs/RestConfig"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"routes":{"type":"array","items":{"$ref":"#/$defs/RouteConfig"}},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"agents":{"$ref":"#/$defs/AgentsConfig"},"plugins":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"}}}};
+const schema11 = {"type":"object","additionalProperties":false,"properties":{"version":{"const":1,"type":"integer"},"extends":{"type":["string","array"],"minLength":1,"items":{"type":"string","minLength":1}},"server":{"$ref":"#/$defs/ServerConfig"},"log":{"$ref":"#/$defs/LogConfig"},"lists":{"$ref":"#/$defs/ListsConfig"},"shutdown":{"$ref":"#/$defs/ShutdownConfig"},"control":{"$ref":"#/$defs/ControlConfig"},"overload":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/OverloadConfig"},"else":{"const":false,"x-says":"a map or false"}},"processes":{"$ref":"#/$defs/ProcessesConfig"},"state":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/StateConfig"},"else":{"const":false,"x-says":"a map or false"}},"listeners":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ListenerConfig"}},"upstreams":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/UpstreamConfig"}},"sessionHeaders":{"$ref":"#/$defs/SessionHeadersConfig"},"audit":{"$ref":"#/$defs/AuditConfig"},"metrics":{"$ref":"#/$defs/MetricsConfig"},"profiles":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/ProfileConfig"}},"rest":{"$ref":"#/$defs/RestConfig"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"routes":{"type":"array","items":{"$ref":"#/$defs/RouteConfig"}},"filters":{"$ref":"#/$defs/FiltersConfig"},"auth":{"$ref":"#/$defs/AuthConfig"},"rateLimit":{"$ref":"#/$defs/RateLimitConfig"},"agents":{"$ref":"#/$defs/AgentsConfig"},"plugins":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/PluginConfig"}}}};
 const schema12 = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1},"version":{"type":"string","minLength":1},"title":{"type":"string"},"instructions":{"type":"string"}}};
 const schema13 = {"type":"object","additionalProperties":false,"properties":{"level":{"enum":["debug","info","warn","error"],"type":"string"},"format":{"enum":["auto","pretty","json"],"type":"string"}}};
 const schema20 = {"type":"object","additionalProperties":false,"properties":{"enabled":{"type":"boolean"},"socket":{"x-private":"file","type":"string","minLength":1}}};
-const schema21 = {"type":"object","additionalProperties":false,"properties":{"max":{"type":"integer","minimum":1,"maximum":10000},"starting":{"type":"integer","minimum":1,"maximum":1000}}};
-const schema22 = {"type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","x-private":"directory","type":"string","minLength":1}}};
-const schema23 = {"type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens"};
-const schema150 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^?#\\s]*$"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"tools":{"type":"integer","minimum":0,"maximum":10000},"buckets":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0}}}};
-const schema159 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}}}};
+const schema23 = {"type":"object","additionalProperties":false,"properties":{"max":{"type":"integer","minimum":1,"maximum":10000},"starting":{"type":"integer","minimum":1,"maximum":1000}}};
+const schema24 = {"type":"object","additionalProperties":false,"required":["directory"],"properties":{"directory":{"description":"The directory, made with mode 0700 when there is something to keep; relative to the configuration file.","x-private":"directory","type":"string","minLength":1}}};
+const schema25 = {"type":"string","pattern":"^[a-z][a-z0-9-]{0,31}$","x-says":"a name: a lower-case letter, then up to 31 lower-case letters, digits or hyphens"};
+const schema152 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^?#\\s]*$"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"tools":{"type":"integer","minimum":0,"maximum":10000},"buckets":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"number","exclusiveMinimum":0}}}};
+const schema161 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^(/[^\\s?#/]+)*$","x-says":"empty, or a path that begins with a slash and does not end with one"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}}}};
 const func2 = Object.prototype.hasOwnProperty;
 const schema14 = {"type":"object","additionalProperties":false,"properties":{"pageSize":{"type":"integer","minimum":1,"maximum":100000},"grace":{"$ref":"#/$defs/duration"},"stragglers":{"$ref":"#/$defs/duration"},"wait":{"$ref":"#/$defs/duration"}}};
 const schema15 = {"type":["string","integer"],"pattern":"^\\d{1,12}(ms|s|m|h|d)$","minimum":0,"x-says":"a duration such as 250ms, 30s, 5m or 1h, or a number of milliseconds"};
@@ -269,19 +269,162 @@ validate13.errors = vErrors;
 return errors === 0;
 }
 
-const schema24 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}]};
-const schema25 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string"},"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"profile":{"$ref":"#/$defs/profileName"},"eras":{"enum":["auto","both","legacy"],"type":"string"},"sessionLabel":{"type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"}},"allowedHosts":{"type":"array","items":{"type":"string","minLength":1}},"allowedOrigins":{"type":"array","items":{"type":"string","minLength":1}},"exposeWithoutAuth":{"type":"boolean"},"sse":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"ws":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"limits":{"$ref":"#/$defs/HttpLimitsConfig"}}};
-const schema26 = {"type":"string","minLength":1};
-const schema27 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name"};
-const schema28 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"messages":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
-const schema29 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
-const pattern5 = new RegExp("^/[^\\s?#]*$", "u");
-const pattern6 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
-const schema30 = {"type":"object","additionalProperties":false,"properties":{"body":{"$ref":"#/$defs/size"},"sessions":{"type":"integer","minimum":1},"sessionsPerPrincipal":{"type":"integer","minimum":1},"idle":{"$ref":"#/$defs/duration"},"connections":{"type":"integer","minimum":1},"unread":{"$ref":"#/$defs/duration"},"held":{"$ref":"#/$defs/size"},"heldPerClient":{"$ref":"#/$defs/size"}}};
-const schema31 = {"type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes"};
-const pattern10 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
+const schema21 = {"type":"object","additionalProperties":false,"properties":{"keepAlive":{"type":"number","minimum":1,"maximum":100},"refuse":{"type":"number","minimum":1,"maximum":100},"lag":{"$ref":"#/$defs/duration"}}};
 
-function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+let vErrors = null;
+let errors = 0;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.keepAlive === undefined){
+data.keepAlive = 92;
+}
+if(data.refuse === undefined){
+data.refuse = 95;
+}
+if(data.lag === undefined){
+data.lag = "1s";
+}
+for(const key0 in data){
+if(!(((key0 === "keepAlive") || (key0 === "refuse")) || (key0 === "lag"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema21,data};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.keepAlive;
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 100 || isNaN(data0)){
+const err1 = {instancePath:instancePath+"/keepAlive",schemaPath:"#/properties/keepAlive/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},schema:100,parentSchema:schema21.properties.keepAlive,data:data0};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/keepAlive",schemaPath:"#/properties/keepAlive/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema21.properties.keepAlive,data:data0};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/keepAlive",schemaPath:"#/properties/keepAlive/type",keyword:"type",params:{type: "number"},schema:schema21.properties.keepAlive.type,parentSchema:schema21.properties.keepAlive,data:data0};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+let data1 = data.refuse;
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err4 = {instancePath:instancePath+"/refuse",schemaPath:"#/properties/refuse/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100},schema:100,parentSchema:schema21.properties.refuse,data:data1};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/refuse",schemaPath:"#/properties/refuse/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema21.properties.refuse,data:data1};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/refuse",schemaPath:"#/properties/refuse/type",keyword:"type",params:{type: "number"},schema:schema21.properties.refuse.type,parentSchema:schema21.properties.refuse,data:data1};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+let data2 = data.lag;
+if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
+const err7 = {instancePath:instancePath+"/lag",schemaPath:"#/$defs/duration/type",keyword:"type",params:{type: schema15.type},schema:schema15.type,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err8 = {instancePath:instancePath+"/lag",schemaPath:"#/$defs/duration/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(typeof data2 === "string"){
+if(!pattern0.test(data2)){
+const err9 = {instancePath:instancePath+"/lag",schemaPath:"#/$defs/duration/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(ms|s|m|h|d)$"},schema:"^\\d{1,12}(ms|s|m|h|d)$",parentSchema:schema15,data:data2};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+}
+else {
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema21.type,parentSchema:schema21,data};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+validate15.errors = vErrors;
+return errors === 0;
+}
+
+const schema26 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/HttpListenerConfig"},{"$ref":"#/$defs/StdioListenerConfig"}]};
+const schema27 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"An HTTP endpoint.","const":"http","type":"string"},"host":{"type":"string","minLength":1},"port":{"type":"integer","minimum":0,"maximum":65535},"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"profile":{"$ref":"#/$defs/profileName"},"eras":{"enum":["auto","both","legacy"],"type":"string"},"sessionLabel":{"type":["string","boolean"],"if":{"type":"string"},"then":{"$ref":"#/$defs/headerName"},"else":{"const":false,"x-says":"a header name or false"}},"allowedHosts":{"type":"array","items":{"type":"string","minLength":1}},"allowedOrigins":{"type":"array","items":{"type":"string","minLength":1}},"exposeWithoutAuth":{"type":"boolean"},"sse":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SseEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"ws":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/WsEndpointConfig"},"else":{"const":false,"x-says":"a map or false"}},"limits":{"$ref":"#/$defs/HttpLimitsConfig"}}};
+const schema28 = {"type":"string","minLength":1};
+const schema29 = {"type":"string","pattern":"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$","x-says":"an HTTP header name"};
+const schema30 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"},"messages":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
+const schema31 = {"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}}};
+const pattern6 = new RegExp("^/[^\\s?#]*$", "u");
+const pattern7 = new RegExp("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", "u");
+const schema32 = {"type":"object","additionalProperties":false,"properties":{"body":{"$ref":"#/$defs/size"},"sessions":{"type":"integer","minimum":1},"sessionsPerPrincipal":{"type":"integer","minimum":1},"idle":{"$ref":"#/$defs/duration"},"connections":{"type":"integer","minimum":1},"unread":{"$ref":"#/$defs/duration"},"held":{"$ref":"#/$defs/size"},"heldPerClient":{"$ref":"#/$defs/size"}}};
+const schema33 = {"type":["string","integer"],"pattern":"^\\d{1,12}(B|KiB|MiB|GiB)$","minimum":0,"x-says":"a size such as 64KiB or 4MiB, or a number of bytes"};
+const pattern11 = new RegExp("^\\d{1,12}(B|KiB|MiB|GiB)$", "u");
+
+function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -311,7 +454,7 @@ data.heldPerClient = "64MiB";
 }
 for(const key0 in data){
 if(!((((((((key0 === "body") || (key0 === "sessions")) || (key0 === "sessionsPerPrincipal")) || (key0 === "idle")) || (key0 === "connections")) || (key0 === "unread")) || (key0 === "held")) || (key0 === "heldPerClient"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema30,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -323,7 +466,7 @@ errors++;
 }
 let data0 = data.body;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data0};
+const err1 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -334,7 +477,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data0};
+const err2 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -345,8 +488,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern10.test(data0)){
-const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data0};
+if(!pattern11.test(data0)){
+const err3 = {instancePath:instancePath+"/body",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -358,7 +501,7 @@ errors++;
 }
 let data1 = data.sessions;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema30.properties.sessions.type,parentSchema:schema30.properties.sessions,data:data1};
+const err4 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema32.properties.sessions.type,parentSchema:schema32.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -369,7 +512,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema30.properties.sessions,data:data1};
+const err5 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema32.properties.sessions,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -381,7 +524,7 @@ errors++;
 }
 let data2 = data.sessionsPerPrincipal;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema30.properties.sessionsPerPrincipal.type,parentSchema:schema30.properties.sessionsPerPrincipal,data:data2};
+const err6 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema32.properties.sessionsPerPrincipal.type,parentSchema:schema32.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -392,7 +535,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 1 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema30.properties.sessionsPerPrincipal,data:data2};
+const err7 = {instancePath:instancePath+"/sessionsPerPrincipal",schemaPath:"#/properties/sessionsPerPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema32.properties.sessionsPerPrincipal,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -439,7 +582,7 @@ errors++;
 }
 let data4 = data.connections;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},schema:schema30.properties.connections.type,parentSchema:schema30.properties.connections,data:data4};
+const err11 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/type",keyword:"type",params:{type: "integer"},schema:schema32.properties.connections.type,parentSchema:schema32.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -450,7 +593,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema30.properties.connections,data:data4};
+const err12 = {instancePath:instancePath+"/connections",schemaPath:"#/properties/connections/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema32.properties.connections,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -497,7 +640,7 @@ errors++;
 }
 let data6 = data.held;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err16 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
+const err16 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -508,7 +651,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err17 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
+const err17 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -519,8 +662,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern10.test(data6)){
-const err18 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
+if(!pattern11.test(data6)){
+const err18 = {instancePath:instancePath+"/held",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -532,7 +675,7 @@ errors++;
 }
 let data7 = data.heldPerClient;
 if((typeof data7 !== "string") && (!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))))){
-const err19 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data7};
+const err19 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -543,7 +686,7 @@ errors++;
 }
 if((typeof data7 == "number") && (isFinite(data7))){
 if(data7 < 0 || isNaN(data7)){
-const err20 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data7};
+const err20 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -554,8 +697,8 @@ errors++;
 }
 }
 if(typeof data7 === "string"){
-if(!pattern10.test(data7)){
-const err21 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data7};
+if(!pattern11.test(data7)){
+const err21 = {instancePath:instancePath+"/heldPerClient",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -567,7 +710,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema30.type,parentSchema:schema30,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema32.type,parentSchema:schema32,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -576,12 +719,12 @@ vErrors.push(err22);
 }
 errors++;
 }
-validate17.errors = vErrors;
+validate19.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate16(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate18(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -619,7 +762,7 @@ if(data.limits === undefined){
 data.limits = {};
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema25.required,parentSchema:schema25,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema27.required,parentSchema:schema27,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -629,8 +772,8 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema25.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema25,data};
+if(!(func2.call(schema27.properties, key0))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema27,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -643,7 +786,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema25.properties.type.type,parentSchema:schema25.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema27.properties.type.type,parentSchema:schema27.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -653,7 +796,7 @@ vErrors.push(err2);
 errors++;
 }
 if("http" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema25.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema27.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -666,7 +809,7 @@ errors++;
 let data1 = data.host;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.host,data:data1};
+const err4 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema27.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -677,7 +820,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},schema:schema25.properties.host.type,parentSchema:schema25.properties.host,data:data1};
+const err5 = {instancePath:instancePath+"/host",schemaPath:"#/properties/host/type",keyword:"type",params:{type: "string"},schema:schema27.properties.host.type,parentSchema:schema27.properties.host,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -688,7 +831,7 @@ errors++;
 }
 let data2 = data.port;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},schema:schema25.properties.port.type,parentSchema:schema25.properties.port,data:data2};
+const err6 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/type",keyword:"type",params:{type: "integer"},schema:schema27.properties.port.type,parentSchema:schema27.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -699,7 +842,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 65535 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},schema:65535,parentSchema:schema25.properties.port,data:data2};
+const err7 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/maximum",keyword:"maximum",params:{comparison: "<=", limit: 65535},schema:65535,parentSchema:schema27.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -709,7 +852,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema25.properties.port,data:data2};
+const err8 = {instancePath:instancePath+"/port",schemaPath:"#/properties/port/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema27.properties.port,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -721,8 +864,8 @@ errors++;
 }
 let data3 = data.path;
 if(typeof data3 === "string"){
-if(!pattern5.test(data3)){
-const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema25.properties.path,data:data3};
+if(!pattern6.test(data3)){
+const err9 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema27.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -733,7 +876,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},schema:schema25.properties.path.type,parentSchema:schema25.properties.path,data:data3};
+const err10 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},schema:schema27.properties.path.type,parentSchema:schema27.properties.path,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -746,7 +889,7 @@ if(data.profile !== undefined){
 let data4 = data.profile;
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema26,data:data4};
+const err11 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -757,7 +900,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data4};
+const err12 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema28.type,parentSchema:schema28,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -769,7 +912,7 @@ errors++;
 }
 let data5 = data.eras;
 if(typeof data5 !== "string"){
-const err13 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/type",keyword:"type",params:{type: "string"},schema:schema25.properties.eras.type,parentSchema:schema25.properties.eras,data:data5};
+const err13 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/type",keyword:"type",params:{type: "string"},schema:schema27.properties.eras.type,parentSchema:schema27.properties.eras,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -779,7 +922,7 @@ vErrors.push(err13);
 errors++;
 }
 if(!(((data5 === "auto") || (data5 === "both")) || (data5 === "legacy"))){
-const err14 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/enum",keyword:"enum",params:{allowedValues: schema25.properties.eras.enum},schema:schema25.properties.eras.enum,parentSchema:schema25.properties.eras,data:data5};
+const err14 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/enum",keyword:"enum",params:{allowedValues: schema27.properties.eras.enum},schema:schema27.properties.eras.enum,parentSchema:schema27.properties.eras,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -790,7 +933,7 @@ errors++;
 }
 let data6 = data.sessionLabel;
 if((typeof data6 !== "string") && (typeof data6 !== "boolean")){
-const err15 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/type",keyword:"type",params:{type: schema25.properties.sessionLabel.type},schema:schema25.properties.sessionLabel.type,parentSchema:schema25.properties.sessionLabel,data:data6};
+const err15 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/type",keyword:"type",params:{type: schema27.properties.sessionLabel.type},schema:schema27.properties.sessionLabel.type,parentSchema:schema27.properties.sessionLabel,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -826,8 +969,8 @@ let ifClause0;
 if(_valid0){
 const _errs20 = errors;
 if(typeof data6 === "string"){
-if(!pattern6.test(data6)){
-const err17 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data6};
+if(!pattern7.test(data6)){
+const err17 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema29,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -838,7 +981,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data6};
+const err18 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema29.type,parentSchema:schema29,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -854,7 +997,7 @@ ifClause0 = "then";
 else {
 const _errs23 = errors;
 if(false !== data6){
-const err19 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.sessionLabel.else,data:data6};
+const err19 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema27.properties.sessionLabel.else,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -868,7 +1011,7 @@ valid2 = _valid0;
 ifClause0 = "else";
 }
 if(!valid2){
-const err20 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema25.properties.sessionLabel.if,parentSchema:schema25.properties.sessionLabel,data:data6};
+const err20 = {instancePath:instancePath+"/sessionLabel",schemaPath:"#/properties/sessionLabel/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema27.properties.sessionLabel.if,parentSchema:schema27.properties.sessionLabel,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -884,7 +1027,7 @@ for(let i0=0; i0<len0; i0++){
 let data8 = data7[i0];
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err21 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.allowedHosts.items,data:data8};
+const err21 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema27.properties.allowedHosts.items,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -895,7 +1038,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},schema:schema25.properties.allowedHosts.items.type,parentSchema:schema25.properties.allowedHosts.items,data:data8};
+const err22 = {instancePath:instancePath+"/allowedHosts/" + i0,schemaPath:"#/properties/allowedHosts/items/type",keyword:"type",params:{type: "string"},schema:schema27.properties.allowedHosts.items.type,parentSchema:schema27.properties.allowedHosts.items,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -907,7 +1050,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},schema:schema25.properties.allowedHosts.type,parentSchema:schema25.properties.allowedHosts,data:data7};
+const err23 = {instancePath:instancePath+"/allowedHosts",schemaPath:"#/properties/allowedHosts/type",keyword:"type",params:{type: "array"},schema:schema27.properties.allowedHosts.type,parentSchema:schema27.properties.allowedHosts,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -923,7 +1066,7 @@ for(let i1=0; i1<len1; i1++){
 let data10 = data9[i1];
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err24 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema25.properties.allowedOrigins.items,data:data10};
+const err24 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema27.properties.allowedOrigins.items,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -934,7 +1077,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},schema:schema25.properties.allowedOrigins.items.type,parentSchema:schema25.properties.allowedOrigins.items,data:data10};
+const err25 = {instancePath:instancePath+"/allowedOrigins/" + i1,schemaPath:"#/properties/allowedOrigins/items/type",keyword:"type",params:{type: "string"},schema:schema27.properties.allowedOrigins.items.type,parentSchema:schema27.properties.allowedOrigins.items,data:data10};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -946,7 +1089,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},schema:schema25.properties.allowedOrigins.type,parentSchema:schema25.properties.allowedOrigins,data:data9};
+const err26 = {instancePath:instancePath+"/allowedOrigins",schemaPath:"#/properties/allowedOrigins/type",keyword:"type",params:{type: "array"},schema:schema27.properties.allowedOrigins.type,parentSchema:schema27.properties.allowedOrigins,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -957,7 +1100,7 @@ errors++;
 }
 let data11 = data.exposeWithoutAuth;
 if(typeof data11 !== "boolean"){
-const err27 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},schema:schema25.properties.exposeWithoutAuth.type,parentSchema:schema25.properties.exposeWithoutAuth,data:data11};
+const err27 = {instancePath:instancePath+"/exposeWithoutAuth",schemaPath:"#/properties/exposeWithoutAuth/type",keyword:"type",params:{type: "boolean"},schema:schema27.properties.exposeWithoutAuth.type,parentSchema:schema27.properties.exposeWithoutAuth,data:data11};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -968,7 +1111,7 @@ errors++;
 }
 let data12 = data.sse;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "boolean")){
-const err28 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema25.properties.sse.type},schema:schema25.properties.sse.type,parentSchema:schema25.properties.sse,data:data12};
+const err28 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/type",keyword:"type",params:{type: schema27.properties.sse.type},schema:schema27.properties.sse.type,parentSchema:schema27.properties.sse,data:data12};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -1012,7 +1155,7 @@ data12.messages = "/messages";
 }
 for(const key1 in data12){
 if(!((key1 === "path") || (key1 === "messages"))){
-const err30 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema28,data:data12};
+const err30 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema30,data:data12};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -1024,8 +1167,8 @@ errors++;
 }
 let data13 = data12.path;
 if(typeof data13 === "string"){
-if(!pattern5.test(data13)){
-const err31 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.path,data:data13};
+if(!pattern6.test(data13)){
+const err31 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema30.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -1036,7 +1179,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema28.properties.path.type,parentSchema:schema28.properties.path,data:data13};
+const err32 = {instancePath:instancePath+"/sse/path",schemaPath:"#/$defs/SseEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema30.properties.path.type,parentSchema:schema30.properties.path,data:data13};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -1047,8 +1190,8 @@ errors++;
 }
 let data14 = data12.messages;
 if(typeof data14 === "string"){
-if(!pattern5.test(data14)){
-const err33 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema28.properties.messages,data:data14};
+if(!pattern6.test(data14)){
+const err33 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema30.properties.messages,data:data14};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -1059,7 +1202,7 @@ errors++;
 }
 }
 else {
-const err34 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},schema:schema28.properties.messages.type,parentSchema:schema28.properties.messages,data:data14};
+const err34 = {instancePath:instancePath+"/sse/messages",schemaPath:"#/$defs/SseEndpointConfig/properties/messages/type",keyword:"type",params:{type: "string"},schema:schema30.properties.messages.type,parentSchema:schema30.properties.messages,data:data14};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -1070,7 +1213,7 @@ errors++;
 }
 }
 else {
-const err35 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema28.type,parentSchema:schema28,data:data12};
+const err35 = {instancePath:instancePath+"/sse",schemaPath:"#/$defs/SseEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema30.type,parentSchema:schema30,data:data12};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -1086,7 +1229,7 @@ ifClause1 = "then";
 else {
 const _errs47 = errors;
 if(false !== data12){
-const err36 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.sse.else,data:data12};
+const err36 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema27.properties.sse.else,data:data12};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -1100,7 +1243,7 @@ valid8 = _valid1;
 ifClause1 = "else";
 }
 if(!valid8){
-const err37 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema25.properties.sse.if,parentSchema:schema25.properties.sse,data:data12};
+const err37 = {instancePath:instancePath+"/sse",schemaPath:"#/properties/sse/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema27.properties.sse.if,parentSchema:schema27.properties.sse,data:data12};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -1111,7 +1254,7 @@ errors++;
 }
 let data15 = data.ws;
 if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err38 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema25.properties.ws.type},schema:schema25.properties.ws.type,parentSchema:schema25.properties.ws,data:data15};
+const err38 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/type",keyword:"type",params:{type: schema27.properties.ws.type},schema:schema27.properties.ws.type,parentSchema:schema27.properties.ws,data:data15};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -1152,7 +1295,7 @@ data15.path = "/ws";
 }
 for(const key2 in data15){
 if(!(key2 === "path")){
-const err40 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema29,data:data15};
+const err40 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema31,data:data15};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -1164,8 +1307,8 @@ errors++;
 }
 let data16 = data15.path;
 if(typeof data16 === "string"){
-if(!pattern5.test(data16)){
-const err41 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema29.properties.path,data:data16};
+if(!pattern6.test(data16)){
+const err41 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema31.properties.path,data:data16};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -1176,7 +1319,7 @@ errors++;
 }
 }
 else {
-const err42 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema29.properties.path.type,parentSchema:schema29.properties.path,data:data16};
+const err42 = {instancePath:instancePath+"/ws/path",schemaPath:"#/$defs/WsEndpointConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema31.properties.path.type,parentSchema:schema31.properties.path,data:data16};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -1187,7 +1330,7 @@ errors++;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema29.type,parentSchema:schema29,data:data15};
+const err43 = {instancePath:instancePath+"/ws",schemaPath:"#/$defs/WsEndpointConfig/type",keyword:"type",params:{type: "object"},schema:schema31.type,parentSchema:schema31,data:data15};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -1203,7 +1346,7 @@ ifClause2 = "then";
 else {
 const _errs59 = errors;
 if(false !== data15){
-const err44 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema25.properties.ws.else,data:data15};
+const err44 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema27.properties.ws.else,data:data15};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -1217,7 +1360,7 @@ valid11 = _valid2;
 ifClause2 = "else";
 }
 if(!valid11){
-const err45 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause2},schema:schema25.properties.ws.if,parentSchema:schema25.properties.ws,data:data15};
+const err45 = {instancePath:instancePath+"/ws",schemaPath:"#/properties/ws/if",keyword:"if",params:{failingKeyword: ifClause2},schema:schema27.properties.ws.if,parentSchema:schema27.properties.ws,data:data15};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -1226,13 +1369,13 @@ vErrors.push(err45);
 }
 errors++;
 }
-if(!(validate17(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate17.errors : vErrors.concat(validate17.errors);
+if(!(validate19(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
+vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
 errors = vErrors.length;
 }
 }
 else {
-const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema25.type,parentSchema:schema25,data};
+const err46 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema27.type,parentSchema:schema27,data};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -1241,18 +1384,18 @@ vErrors.push(err46);
 }
 errors++;
 }
-validate16.errors = vErrors;
+validate18.errors = vErrors;
 return errors === 0;
 }
 
-const schema36 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string"},"profile":{"$ref":"#/$defs/profileName"}}};
+const schema38 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"The gateway's stdin and stdout.","const":"stdio","type":"string"},"profile":{"$ref":"#/$defs/profileName"}}};
 
-function validate19(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate21(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema36.required,parentSchema:schema36,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema38.required,parentSchema:schema38,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1263,7 +1406,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "type") || (key0 === "profile"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema36,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema38,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1276,7 +1419,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema36.properties.type.type,parentSchema:schema36.properties.type,data:data0};
+const err2 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema38.properties.type.type,parentSchema:schema38.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1286,7 +1429,7 @@ vErrors.push(err2);
 errors++;
 }
 if("stdio" !== data0){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema36.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema38.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1300,7 +1443,7 @@ if(data.profile !== undefined){
 let data1 = data.profile;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema26,data:data1};
+const err4 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema28,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1311,7 +1454,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema26.type,parentSchema:schema26,data:data1};
+const err5 = {instancePath:instancePath+"/profile",schemaPath:"#/$defs/profileName/type",keyword:"type",params:{type: "string"},schema:schema28.type,parentSchema:schema28,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1323,7 +1466,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema36.type,parentSchema:schema36,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema38.type,parentSchema:schema38,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1332,17 +1475,17 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate19.errors = vErrors;
+validate21.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate15(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate17(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema24.required,parentSchema:schema24,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema26.required,parentSchema:schema26,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1354,19 +1497,19 @@ errors++;
 const tag0 = data.type;
 if(typeof tag0 == "string"){
 if(tag0 === "http"){
-if(!(validate16(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate16.errors : vErrors.concat(validate16.errors);
+if(!(validate18(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate18.errors : vErrors.concat(validate18.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "stdio"){
-if(!(validate19(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
+if(!(validate21(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
 errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema24.discriminator,parentSchema:schema24,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema26.discriminator,parentSchema:schema26,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1377,7 +1520,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema24.discriminator,parentSchema:schema24,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema26.discriminator,parentSchema:schema26,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1388,7 +1531,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema24.type,parentSchema:schema24,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema26.type,parentSchema:schema26,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1397,29 +1540,29 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate15.errors = vErrors;
+validate17.errors = vErrors;
 return errors === 0;
 }
 
-const schema39 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}]};
-const schema40 = {"type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string"},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1},"args":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"cwd":{"type":"string","minLength":1},"projects":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"maxLine":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"type":"integer","minimum":1,"maximum":64},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const schema45 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string"},"read":{"type":"array","items":{"type":"string","minLength":1}},"write":{"type":"array","items":{"type":"string","minLength":1}},"network":{"type":"boolean"},"hide":{"type":"array","items":{"type":"string","minLength":1}}}};
-const schema47 = {"type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens"};
-const schema48 = {"type":"boolean"};
-const schema62 = {"enum":["omit","keep","fail"],"type":"string"};
-const schema63 = {"enum":["auto","legacy","modern"],"type":"string"};
-const schema64 = {"enum":["shared","session","principal"],"type":"string"};
-const schema82 = {"enum":["auto","lazy","eager"],"type":"string"};
-const schema85 = {"type":"object","additionalProperties":false,"properties":{"min":{"type":"integer","minimum":0,"maximum":64},"max":{"type":"integer","minimum":1,"maximum":1024},"perPrincipal":{"type":"integer","minimum":1,"maximum":1024}}};
-const schema41 = {"type":"object","additionalProperties":false,"properties":{"memory":{"$ref":"#/$defs/size"},"pids":{"type":"integer","minimum":1,"maximum":4194304},"files":{"type":"integer","minimum":16,"maximum":1048576},"fileSize":{"$ref":"#/$defs/size"},"cpuTime":{"$ref":"#/$defs/duration"}}};
+const schema41 = {"type":"object","discriminator":{"propertyName":"type"},"required":["type"],"oneOf":[{"$ref":"#/$defs/StdioUpstreamConfig"},{"$ref":"#/$defs/HttpUpstreamConfig"},{"$ref":"#/$defs/SseUpstreamConfig"},{"$ref":"#/$defs/WsUpstreamConfig"}]};
+const schema42 = {"type":"object","additionalProperties":false,"required":["type","command"],"properties":{"type":{"description":"A process on this machine.","const":"stdio","type":"string"},"command":{"description":"The program to run, without its arguments. No shell is involved.","type":"string","minLength":1},"args":{"type":"array","items":{"type":"string"}},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"cwd":{"type":"string","minLength":1},"projects":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"maxLine":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"pool":{"$ref":"#/$defs/PoolConfig"},"replicas":{"type":"integer","minimum":1,"maximum":64},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema47 = {"type":"object","additionalProperties":false,"required":["type"],"properties":{"type":{"description":"What makes the sandbox: bubblewrap.","const":"bwrap","type":"string"},"read":{"type":"array","items":{"type":"string","minLength":1}},"write":{"type":"array","items":{"type":"string","minLength":1}},"network":{"type":"boolean"},"hide":{"type":"array","items":{"type":"string","minLength":1}}}};
+const schema49 = {"type":"string","pattern":"^[A-Za-z0-9_.-]{0,64}$","x-says":"a prefix of letters, digits, underscores, dots and hyphens"};
+const schema50 = {"type":"boolean"};
+const schema64 = {"enum":["omit","keep","fail"],"type":"string"};
+const schema65 = {"enum":["auto","legacy","modern"],"type":"string"};
+const schema66 = {"enum":["shared","session","principal"],"type":"string"};
+const schema84 = {"enum":["auto","lazy","eager"],"type":"string"};
+const schema87 = {"type":"object","additionalProperties":false,"properties":{"min":{"type":"integer","minimum":0,"maximum":64},"max":{"type":"integer","minimum":1,"maximum":1024},"perPrincipal":{"type":"integer","minimum":1,"maximum":1024}}};
+const schema43 = {"type":"object","additionalProperties":false,"properties":{"memory":{"$ref":"#/$defs/size"},"pids":{"type":"integer","minimum":1,"maximum":4194304},"files":{"type":"integer","minimum":16,"maximum":1048576},"fileSize":{"$ref":"#/$defs/size"},"cpuTime":{"$ref":"#/$defs/duration"}}};
 
-function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "memory") || (key0 === "pids")) || (key0 === "files")) || (key0 === "fileSize")) || (key0 === "cpuTime"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema41,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1432,7 +1575,7 @@ errors++;
 if(data.memory !== undefined){
 let data0 = data.memory;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data0};
+const err1 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1443,7 +1586,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data0};
+const err2 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1454,8 +1597,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern10.test(data0)){
-const err3 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data0};
+if(!pattern11.test(data0)){
+const err3 = {instancePath:instancePath+"/memory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1469,7 +1612,7 @@ errors++;
 if(data.pids !== undefined){
 let data1 = data.pids;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},schema:schema41.properties.pids.type,parentSchema:schema41.properties.pids,data:data1};
+const err4 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/type",keyword:"type",params:{type: "integer"},schema:schema43.properties.pids.type,parentSchema:schema43.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1480,7 +1623,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 4194304 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},schema:4194304,parentSchema:schema41.properties.pids,data:data1};
+const err5 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4194304},schema:4194304,parentSchema:schema43.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1490,7 +1633,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema41.properties.pids,data:data1};
+const err6 = {instancePath:instancePath+"/pids",schemaPath:"#/properties/pids/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema43.properties.pids,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1504,7 +1647,7 @@ errors++;
 if(data.files !== undefined){
 let data2 = data.files;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},schema:schema41.properties.files.type,parentSchema:schema41.properties.files,data:data2};
+const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},schema:schema43.properties.files.type,parentSchema:schema43.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1515,7 +1658,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1048576 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},schema:1048576,parentSchema:schema41.properties.files,data:data2};
+const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1048576},schema:1048576,parentSchema:schema43.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1525,7 +1668,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 16 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},schema:16,parentSchema:schema41.properties.files,data:data2};
+const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{comparison: ">=", limit: 16},schema:16,parentSchema:schema43.properties.files,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -1539,7 +1682,7 @@ errors++;
 if(data.fileSize !== undefined){
 let data3 = data.fileSize;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err10 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data3};
+const err10 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1550,7 +1693,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data3};
+const err11 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -1561,8 +1704,8 @@ errors++;
 }
 }
 if(typeof data3 === "string"){
-if(!pattern10.test(data3)){
-const err12 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data3};
+if(!pattern11.test(data3)){
+const err12 = {instancePath:instancePath+"/fileSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1612,7 +1755,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema41.type,parentSchema:schema41,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema43.type,parentSchema:schema43,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -1621,13 +1764,13 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate25.errors = vErrors;
+validate27.errors = vErrors;
 return errors === 0;
 }
 
-const schema51 = {"type":"object","additionalProperties":false,"properties":{"concurrency":{"type":"integer","minimum":0,"maximum":10000},"queue":{"type":"integer","minimum":0,"maximum":100000},"queueTimeout":{"$ref":"#/$defs/duration"}}};
+const schema53 = {"type":"object","additionalProperties":false,"properties":{"concurrency":{"type":"integer","minimum":0,"maximum":10000},"queue":{"type":"integer","minimum":0,"maximum":100000},"queueTimeout":{"$ref":"#/$defs/duration"}}};
 
-function validate27(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1642,7 +1785,7 @@ data.queueTimeout = 0;
 }
 for(const key0 in data){
 if(!(((key0 === "concurrency") || (key0 === "queue")) || (key0 === "queueTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema51,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema53,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1654,7 +1797,7 @@ errors++;
 }
 let data0 = data.concurrency;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},schema:schema51.properties.concurrency.type,parentSchema:schema51.properties.concurrency,data:data0};
+const err1 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/type",keyword:"type",params:{type: "integer"},schema:schema53.properties.concurrency.type,parentSchema:schema53.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1665,7 +1808,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema51.properties.concurrency,data:data0};
+const err2 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema53.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1675,7 +1818,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema51.properties.concurrency,data:data0};
+const err3 = {instancePath:instancePath+"/concurrency",schemaPath:"#/properties/concurrency/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema53.properties.concurrency,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -1687,7 +1830,7 @@ errors++;
 }
 let data1 = data.queue;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema51.properties.queue.type,parentSchema:schema51.properties.queue,data:data1};
+const err4 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema53.properties.queue.type,parentSchema:schema53.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -1698,7 +1841,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 100000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema51.properties.queue,data:data1};
+const err5 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema53.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -1708,7 +1851,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 0 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema51.properties.queue,data:data1};
+const err6 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema53.properties.queue,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1755,7 +1898,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema51.type,parentSchema:schema51,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema53.type,parentSchema:schema53,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -1764,14 +1907,14 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate27.errors = vErrors;
+validate29.errors = vErrors;
 return errors === 0;
 }
 
-const schema53 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"}};
-const schema54 = {"type":"object","additionalProperties":false,"properties":{"failures":{"type":"integer","minimum":1},"latency":{"$ref":"#/$defs/duration"},"share":{"type":"number","exclusiveMinimum":0,"maximum":1},"window":{"$ref":"#/$defs/duration"},"calls":{"type":"integer","minimum":1},"open":{"$ref":"#/$defs/duration"}}};
+const schema55 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/BreakerConfig"},"else":{"const":false,"x-says":"a map or false"}};
+const schema56 = {"type":"object","additionalProperties":false,"properties":{"failures":{"type":"integer","minimum":1},"latency":{"$ref":"#/$defs/duration"},"share":{"type":"number","exclusiveMinimum":0,"maximum":1},"window":{"$ref":"#/$defs/duration"},"calls":{"type":"integer","minimum":1},"open":{"$ref":"#/$defs/duration"}}};
 
-function validate30(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate32(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -1795,7 +1938,7 @@ data.open = "30s";
 }
 for(const key0 in data){
 if(!((((((key0 === "failures") || (key0 === "latency")) || (key0 === "share")) || (key0 === "window")) || (key0 === "calls")) || (key0 === "open"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema54,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema56,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -1807,7 +1950,7 @@ errors++;
 }
 let data0 = data.failures;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},schema:schema54.properties.failures.type,parentSchema:schema54.properties.failures,data:data0};
+const err1 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/type",keyword:"type",params:{type: "integer"},schema:schema56.properties.failures.type,parentSchema:schema56.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -1818,7 +1961,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 1 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema54.properties.failures,data:data0};
+const err2 = {instancePath:instancePath+"/failures",schemaPath:"#/properties/failures/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema56.properties.failures,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -1866,7 +2009,7 @@ errors++;
 let data2 = data.share;
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},schema:1,parentSchema:schema54.properties.share,data:data2};
+const err6 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1},schema:1,parentSchema:schema56.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -1876,7 +2019,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2 <= 0 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema54.properties.share,data:data2};
+const err7 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema56.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -1887,7 +2030,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},schema:schema54.properties.share.type,parentSchema:schema54.properties.share,data:data2};
+const err8 = {instancePath:instancePath+"/share",schemaPath:"#/properties/share/type",keyword:"type",params:{type: "number"},schema:schema56.properties.share.type,parentSchema:schema56.properties.share,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -1933,7 +2076,7 @@ errors++;
 }
 let data4 = data.calls;
 if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},schema:schema54.properties.calls.type,parentSchema:schema54.properties.calls,data:data4};
+const err12 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/type",keyword:"type",params:{type: "integer"},schema:schema56.properties.calls.type,parentSchema:schema56.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -1944,7 +2087,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 1 || isNaN(data4)){
-const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema54.properties.calls,data:data4};
+const err13 = {instancePath:instancePath+"/calls",schemaPath:"#/properties/calls/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema56.properties.calls,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -1991,7 +2134,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema54.type,parentSchema:schema54,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema56.type,parentSchema:schema56,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2000,16 +2143,16 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate30.errors = vErrors;
+validate32.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate29(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate31(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema53.type},schema:schema53.type,parentSchema:schema53,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema55.type},schema:schema55.type,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2044,8 +2187,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs4 = errors;
-if(!(validate30(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
+if(!(validate32(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate32.errors : vErrors.concat(validate32.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs4 === errors;
@@ -2055,7 +2198,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema53.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema55.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2069,7 +2212,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema53.if,parentSchema:schema53,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema55.if,parentSchema:schema55,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2078,15 +2221,15 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate29.errors = vErrors;
+validate31.errors = vErrors;
 return errors === 0;
 }
 
-const schema58 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"}};
-const schema59 = {"type":"object","additionalProperties":false,"properties":{"attempts":{"type":"integer","minimum":1,"maximum":10},"backoff":{"$ref":"#/$defs/duration"},"tools":{"$ref":"#/$defs/globList"}}};
-const schema61 = {"x-globs":true,"type":"array","items":{"type":"string","minLength":1}};
+const schema60 = {"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/RetryConfig"},"else":{"const":false,"x-says":"a map or false"}};
+const schema61 = {"type":"object","additionalProperties":false,"properties":{"attempts":{"type":"integer","minimum":1,"maximum":10},"backoff":{"$ref":"#/$defs/duration"},"tools":{"$ref":"#/$defs/globList"}}};
+const schema63 = {"x-globs":true,"type":"array","items":{"type":"string","minLength":1}};
 
-function validate34(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate36(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -2101,7 +2244,7 @@ data.tools = [];
 }
 for(const key0 in data){
 if(!(((key0 === "attempts") || (key0 === "backoff")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema59,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2113,7 +2256,7 @@ errors++;
 }
 let data0 = data.attempts;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},schema:schema59.properties.attempts.type,parentSchema:schema59.properties.attempts,data:data0};
+const err1 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/type",keyword:"type",params:{type: "integer"},schema:schema61.properties.attempts.type,parentSchema:schema61.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2124,7 +2267,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 10 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},schema:10,parentSchema:schema59.properties.attempts,data:data0};
+const err2 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10},schema:10,parentSchema:schema61.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2134,7 +2277,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema59.properties.attempts,data:data0};
+const err3 = {instancePath:instancePath+"/attempts",schemaPath:"#/properties/attempts/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema61.properties.attempts,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2186,7 +2329,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
+const err7 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2197,7 +2340,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
+const err8 = {instancePath:instancePath+"/tools/" + i0,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2209,7 +2352,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2220,7 +2363,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema59.type,parentSchema:schema59,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema61.type,parentSchema:schema61,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2229,16 +2372,16 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate34.errors = vErrors;
+validate36.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate33(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate35(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if((!(data && typeof data == "object" && !Array.isArray(data))) && (typeof data !== "boolean")){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema58.type},schema:schema58.type,parentSchema:schema58,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema60.type},schema:schema60.type,parentSchema:schema60,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2273,8 +2416,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs4 = errors;
-if(!(validate34(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
+if(!(validate36(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs4 === errors;
@@ -2284,7 +2427,7 @@ ifClause0 = "then";
 else {
 const _errs5 = errors;
 if(false !== data){
-const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema58.else,data};
+const err2 = {instancePath,schemaPath:"#/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema60.else,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -2298,7 +2441,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema58.if,parentSchema:schema58,data};
+const err3 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema60.if,parentSchema:schema60,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -2307,24 +2450,24 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate33.errors = vErrors;
+validate35.errors = vErrors;
 return errors === 0;
 }
 
-const schema65 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"}}};
-const schema66 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
-const schema67 = {"type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}}};
-const schema71 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"}};
-const schema72 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"}};
-const pattern31 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
-const pattern32 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
+const schema67 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"}}};
+const schema68 = {"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CachePolicyConfig"},"else":{"$ref":"#/$defs/duration"}};
+const schema69 = {"type":"object","additionalProperties":false,"required":["ttl"],"properties":{"ttl":{"description":"How long an answer is given without asking the server.","$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"}}};
+const schema73 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$","x-says":"principal, session, header:<name> or argument:<name>"}};
+const schema74 = {"type":"array","minItems":1,"items":{"type":"string","pattern":"^[A-Za-z0-9_.-]{1,64}$","x-says":"a word of letters, digits, underscores, dots and hyphens"}};
+const pattern32 = new RegExp("^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$", "u");
+const pattern33 = new RegExp("^[A-Za-z0-9_.-]{1,64}$", "u");
 
-function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate41(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.ttl === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},schema:schema67.required,parentSchema:schema67,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ttl"},schema:schema69.required,parentSchema:schema69,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2335,7 +2478,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema67,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema69,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -2460,7 +2603,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71,data:data3};
+const err11 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema73,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2473,8 +2616,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
-if(!pattern31.test(data4)){
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema71.items,data:data4};
+if(!pattern32.test(data4)){
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema73.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2485,7 +2628,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema71.items.type,parentSchema:schema71.items,data:data4};
+const err13 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema73.items.type,parentSchema:schema73.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2497,7 +2640,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema71.type,parentSchema:schema71,data:data3};
+const err14 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema73.type,parentSchema:schema73,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2511,7 +2654,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema72,data:data5};
+const err15 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema74,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2524,8 +2667,8 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
-if(!pattern32.test(data6)){
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema72.items,data:data6};
+if(!pattern33.test(data6)){
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema74.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2536,7 +2679,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema72.items.type,parentSchema:schema72.items,data:data6};
+const err17 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema74.items.type,parentSchema:schema74.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2548,7 +2691,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema72.type,parentSchema:schema72,data:data5};
+const err18 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema74.type,parentSchema:schema74,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2560,7 +2703,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema67.type,parentSchema:schema67,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema69.type,parentSchema:schema69,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2569,16 +2712,16 @@ vErrors.push(err19);
 }
 errors++;
 }
-validate39.errors = vErrors;
+validate41.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate38(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate40(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(((typeof data !== "string") && (!(((typeof data == "number") && (!(data % 1) && !isNaN(data))) && (isFinite(data))))) && (!(data && typeof data == "object" && !Array.isArray(data)))){
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema66.type},schema:schema66.type,parentSchema:schema66,data};
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: schema68.type},schema:schema68.type,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2613,8 +2756,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs4 = errors;
-if(!(validate39(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
+if(!(validate41(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate41.errors : vErrors.concat(validate41.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs4 === errors;
@@ -2662,7 +2805,7 @@ valid0 = _valid0;
 ifClause0 = "else";
 }
 if(!valid0){
-const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema66.if,parentSchema:schema66,data};
+const err5 = {instancePath,schemaPath:"#/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema68.if,parentSchema:schema68,data};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2671,20 +2814,20 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate38.errors = vErrors;
+validate40.errors = vErrors;
 return errors === 0;
 }
 
-const schema74 = {"x-globs":true,"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}}};
-const schema75 = {"type":"object","additionalProperties":false,"properties":{"ttl":{"$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}}}};
+const schema76 = {"x-globs":true,"type":"object","additionalProperties":{"type":["string","integer","object"],"if":{"type":"object"},"then":{"$ref":"#/$defs/CacheToolConfig"},"else":{"$ref":"#/$defs/duration"}}};
+const schema77 = {"type":"object","additionalProperties":false,"properties":{"ttl":{"$ref":"#/$defs/duration"},"staleWhileRevalidate":{"$ref":"#/$defs/staleWhileRevalidate"},"staleIfError":{"$ref":"#/$defs/staleIfError"},"vary":{"$ref":"#/$defs/cacheVary"},"tags":{"$ref":"#/$defs/cacheTags"},"purges":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}}}};
 
-function validate45(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate47(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "ttl") || (key0 === "staleWhileRevalidate")) || (key0 === "staleIfError")) || (key0 === "vary")) || (key0 === "tags")) || (key0 === "purges"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema75,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -2809,7 +2952,7 @@ if(data.vary !== undefined){
 let data3 = data.vary;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema71,data:data3};
+const err10 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema73,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2822,8 +2965,8 @@ const len0 = data3.length;
 for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
-if(!pattern31.test(data4)){
-const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema71.items,data:data4};
+if(!pattern32.test(data4)){
+const err11 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/pattern",keyword:"pattern",params:{pattern: "^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$"},schema:"^(principal|session|header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|argument:[^\\s].*)$",parentSchema:schema73.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2834,7 +2977,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema71.items.type,parentSchema:schema71.items,data:data4};
+const err12 = {instancePath:instancePath+"/vary/" + i0,schemaPath:"#/$defs/cacheVary/items/type",keyword:"type",params:{type: "string"},schema:schema73.items.type,parentSchema:schema73.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -2846,7 +2989,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema71.type,parentSchema:schema71,data:data3};
+const err13 = {instancePath:instancePath+"/vary",schemaPath:"#/$defs/cacheVary/type",keyword:"type",params:{type: "array"},schema:schema73.type,parentSchema:schema73,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -2860,7 +3003,7 @@ if(data.tags !== undefined){
 let data5 = data.tags;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema72,data:data5};
+const err14 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema74,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -2873,8 +3016,8 @@ const len1 = data5.length;
 for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
-if(!pattern32.test(data6)){
-const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema72.items,data:data6};
+if(!pattern33.test(data6)){
+const err15 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{1,64}$"},schema:"^[A-Za-z0-9_.-]{1,64}$",parentSchema:schema74.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -2885,7 +3028,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema72.items.type,parentSchema:schema72.items,data:data6};
+const err16 = {instancePath:instancePath+"/tags/" + i1,schemaPath:"#/$defs/cacheTags/items/type",keyword:"type",params:{type: "string"},schema:schema74.items.type,parentSchema:schema74.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -2897,7 +3040,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema72.type,parentSchema:schema72,data:data5};
+const err17 = {instancePath:instancePath+"/tags",schemaPath:"#/$defs/cacheTags/type",keyword:"type",params:{type: "array"},schema:schema74.type,parentSchema:schema74,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -2911,7 +3054,7 @@ if(data.purges !== undefined){
 let data7 = data.purges;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema75.properties.purges,data:data7};
+const err18 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema77.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2925,7 +3068,7 @@ for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema75.properties.purges.items,data:data8};
+const err19 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema77.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2936,7 +3079,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},schema:schema75.properties.purges.items.type,parentSchema:schema75.properties.purges.items,data:data8};
+const err20 = {instancePath:instancePath+"/purges/" + i2,schemaPath:"#/properties/purges/items/type",keyword:"type",params:{type: "string"},schema:schema77.properties.purges.items.type,parentSchema:schema77.properties.purges.items,data:data8};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -2948,7 +3091,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},schema:schema75.properties.purges.type,parentSchema:schema75.properties.purges,data:data7};
+const err21 = {instancePath:instancePath+"/purges",schemaPath:"#/properties/purges/type",keyword:"type",params:{type: "array"},schema:schema77.properties.purges.type,parentSchema:schema77.properties.purges,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -2960,7 +3103,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema75.type,parentSchema:schema75,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema77.type,parentSchema:schema77,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -2969,19 +3112,19 @@ vErrors.push(err22);
 }
 errors++;
 }
-validate45.errors = vErrors;
+validate47.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate44(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate46(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 let data0 = data[key0];
 if(((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))) && (!(data0 && typeof data0 == "object" && !Array.isArray(data0)))){
-const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema74.additionalProperties.type},schema:schema74.additionalProperties.type,parentSchema:schema74.additionalProperties,data:data0};
+const err0 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/type",keyword:"type",params:{type: schema76.additionalProperties.type},schema:schema76.additionalProperties.type,parentSchema:schema76.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3016,8 +3159,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs7 = errors;
-if(!(validate45(data0, {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key0,rootData}))){
-vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
+if(!(validate47(data0, {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data,parentDataProperty:key0,rootData}))){
+vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs7 === errors;
@@ -3065,7 +3208,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema74.additionalProperties.if,parentSchema:schema74.additionalProperties,data:data0};
+const err5 = {instancePath:instancePath+"/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/additionalProperties/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema76.additionalProperties.if,parentSchema:schema76.additionalProperties,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3077,7 +3220,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema74.type,parentSchema:schema74,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema76.type,parentSchema:schema76,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3086,18 +3229,18 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate44.errors = vErrors;
+validate46.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate37(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate39(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema65,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3108,32 +3251,32 @@ errors++;
 }
 }
 if(data.lists !== undefined){
-if(!(validate38(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+if(!(validate40(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
+vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
 errors = vErrors.length;
 }
 }
 if(data.resources !== undefined){
-if(!(validate38(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+if(!(validate40(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate38(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+if(!(validate40(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
 errors = vErrors.length;
 }
 }
 if(data.tools !== undefined){
-if(!(validate44(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
+if(!(validate46(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate46.errors : vErrors.concat(validate46.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema65.type,parentSchema:schema65,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema67.type,parentSchema:schema67,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3142,22 +3285,22 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate37.errors = vErrors;
+validate39.errors = vErrors;
 return errors === 0;
 }
 
-const schema86 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"type":"object","additionalProperties":{"$ref":"#/$defs/duration"}}}};
-const schema89 = {"type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"}};
-const schema90 = {"type":"object","additionalProperties":{"type":"string"}};
-const pattern42 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
+const schema88 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"},"timeout":{"type":"object","additionalProperties":{"$ref":"#/$defs/duration"}}}};
+const schema91 = {"type":"object","additionalProperties":{"type":"string","pattern":"^[A-Za-z0-9_./-]{1,128}$","x-says":"a name of 1 to 128 letters, digits, underscores, dots, slashes and hyphens"}};
+const schema92 = {"type":"object","additionalProperties":{"type":"string"}};
+const pattern43 = new RegExp("^[A-Za-z0-9_./-]{1,128}$", "u");
 
-function validate49(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe")) || (key0 === "timeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema86,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3175,7 +3318,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3186,7 +3329,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3198,7 +3341,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3216,7 +3359,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3227,7 +3370,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3239,7 +3382,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3255,8 +3398,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern42.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema89.additionalProperties,data:data5};
+if(!pattern43.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema91.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3267,7 +3410,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema91.additionalProperties.type,parentSchema:schema91.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3279,7 +3422,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema91.type,parentSchema:schema91,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3295,7 +3438,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema90.additionalProperties.type,parentSchema:schema90.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema92.additionalProperties.type,parentSchema:schema92.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3307,7 +3450,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema90.type,parentSchema:schema90,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema92.type,parentSchema:schema92,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3359,7 +3502,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},schema:schema86.properties.timeout.type,parentSchema:schema86.properties.timeout,data:data8};
+const err15 = {instancePath:instancePath+"/timeout",schemaPath:"#/properties/timeout/type",keyword:"type",params:{type: "object"},schema:schema88.properties.timeout.type,parentSchema:schema88.properties.timeout,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -3371,7 +3514,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema86.type,parentSchema:schema86,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema88.type,parentSchema:schema88,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -3380,19 +3523,19 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate49.errors = vErrors;
+validate51.errors = vErrors;
 return errors === 0;
 }
 
-const schema92 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}}};
+const schema94 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"$ref":"#/$defs/rename"},"describe":{"$ref":"#/$defs/describe"}}};
 
-function validate51(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema92,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema94,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3410,7 +3553,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3421,7 +3564,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3433,7 +3576,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3451,7 +3594,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3462,7 +3605,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3474,7 +3617,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3490,8 +3633,8 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
-if(!pattern42.test(data5)){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema89.additionalProperties,data:data5};
+if(!pattern43.test(data5)){
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_./-]{1,128}$"},schema:"^[A-Za-z0-9_./-]{1,128}$",parentSchema:schema91.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3502,7 +3645,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema89.additionalProperties.type,parentSchema:schema89.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema91.additionalProperties.type,parentSchema:schema91.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3514,7 +3657,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema89.type,parentSchema:schema89,data:data4};
+const err9 = {instancePath:instancePath+"/rename",schemaPath:"#/$defs/rename/type",keyword:"type",params:{type: "object"},schema:schema91.type,parentSchema:schema91,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3530,7 +3673,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema90.additionalProperties.type,parentSchema:schema90.additionalProperties,data:data7};
+const err10 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema92.additionalProperties.type,parentSchema:schema92.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3542,7 +3685,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema90.type,parentSchema:schema90,data:data6};
+const err11 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema92.type,parentSchema:schema92,data:data6};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3554,7 +3697,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema92.type,parentSchema:schema92,data};
+const err12 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema94.type,parentSchema:schema94,data};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3563,19 +3706,19 @@ vErrors.push(err12);
 }
 errors++;
 }
-validate51.errors = vErrors;
+validate53.errors = vErrors;
 return errors === 0;
 }
 
-const schema97 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048}},"describe":{"$ref":"#/$defs/describe"}}};
+const schema99 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"},"rename":{"type":"object","additionalProperties":{"type":"string","minLength":1,"maxLength":2048}},"describe":{"$ref":"#/$defs/describe"}}};
 
-function validate53(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate55(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "allow") || (key0 === "deny")) || (key0 === "rename")) || (key0 === "describe"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema97,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema99,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3593,7 +3736,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3604,7 +3747,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3616,7 +3759,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3634,7 +3777,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3645,7 +3788,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3657,7 +3800,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3674,7 +3817,7 @@ for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema97.properties.rename.additionalProperties,data:data5};
+const err7 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema99.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3684,7 +3827,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data5.length < 1){
-const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema97.properties.rename.additionalProperties,data:data5};
+const err8 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema99.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3695,7 +3838,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema97.properties.rename.additionalProperties.type,parentSchema:schema97.properties.rename.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/rename/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/rename/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema99.properties.rename.additionalProperties.type,parentSchema:schema99.properties.rename.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3707,7 +3850,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},schema:schema97.properties.rename.type,parentSchema:schema97.properties.rename,data:data4};
+const err10 = {instancePath:instancePath+"/rename",schemaPath:"#/properties/rename/type",keyword:"type",params:{type: "object"},schema:schema99.properties.rename.type,parentSchema:schema99.properties.rename,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3723,7 +3866,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema90.additionalProperties.type,parentSchema:schema90.additionalProperties,data:data7};
+const err11 = {instancePath:instancePath+"/describe/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/describe/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema92.additionalProperties.type,parentSchema:schema92.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3735,7 +3878,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema90.type,parentSchema:schema90,data:data6};
+const err12 = {instancePath:instancePath+"/describe",schemaPath:"#/$defs/describe/type",keyword:"type",params:{type: "object"},schema:schema92.type,parentSchema:schema92,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3747,7 +3890,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema97.type,parentSchema:schema97,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema99.type,parentSchema:schema99,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3756,13 +3899,13 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate53.errors = vErrors;
+validate55.errors = vErrors;
 return errors === 0;
 }
 
-const pattern20 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
+const pattern21 = new RegExp("^[A-Za-z0-9_.-]{0,64}$", "u");
 
-function validate24(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate26(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -3815,7 +3958,7 @@ if(data.replicas === undefined){
 data.replicas = 1;
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema40.required,parentSchema:schema40,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema42.required,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -3825,7 +3968,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.command === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema40.required,parentSchema:schema40,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema42.required,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3835,8 +3978,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema40.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema40,data};
+if(!(func2.call(schema42.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3849,7 +3992,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema40.properties.type.type,parentSchema:schema40.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema42.properties.type.type,parentSchema:schema42.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3859,7 +4002,7 @@ vErrors.push(err3);
 errors++;
 }
 if("stdio" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema40.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "stdio"},schema:"stdio",parentSchema:schema42.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3873,7 +4016,7 @@ if(data.command !== undefined){
 let data1 = data.command;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema40.properties.command,data:data1};
+const err5 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema42.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3884,7 +4027,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema40.properties.command.type,parentSchema:schema40.properties.command,data:data1};
+const err6 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema42.properties.command.type,parentSchema:schema42.properties.command,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3900,7 +4043,7 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 !== "string"){
-const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema40.properties.args.items.type,parentSchema:schema40.properties.args.items,data:data3};
+const err7 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema42.properties.args.items.type,parentSchema:schema42.properties.args.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3912,7 +4055,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema40.properties.args.type,parentSchema:schema40.properties.args,data:data2};
+const err8 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema42.properties.args.type,parentSchema:schema42.properties.args,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3926,7 +4069,7 @@ if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
 if(typeof data5 !== "string"){
-const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema40.properties.env.additionalProperties.type,parentSchema:schema40.properties.env.additionalProperties,data:data5};
+const err9 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema42.properties.env.additionalProperties.type,parentSchema:schema42.properties.env.additionalProperties,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3938,7 +4081,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema40.properties.env.type,parentSchema:schema40.properties.env,data:data4};
+const err10 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema42.properties.env.type,parentSchema:schema42.properties.env,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3954,7 +4097,7 @@ for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema40.properties.inheritEnv.items,data:data7};
+const err11 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema42.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -3965,7 +4108,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema40.properties.inheritEnv.items.type,parentSchema:schema40.properties.inheritEnv.items,data:data7};
+const err12 = {instancePath:instancePath+"/inheritEnv/" + i1,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema42.properties.inheritEnv.items.type,parentSchema:schema42.properties.inheritEnv.items,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3977,7 +4120,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema40.properties.inheritEnv.type,parentSchema:schema40.properties.inheritEnv,data:data6};
+const err13 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema42.properties.inheritEnv.type,parentSchema:schema42.properties.inheritEnv,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3989,7 +4132,7 @@ errors++;
 let data8 = data.cwd;
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema40.properties.cwd,data:data8};
+const err14 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema42.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -4000,7 +4143,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},schema:schema40.properties.cwd.type,parentSchema:schema40.properties.cwd,data:data8};
+const err15 = {instancePath:instancePath+"/cwd",schemaPath:"#/properties/cwd/type",keyword:"type",params:{type: "string"},schema:schema42.properties.cwd.type,parentSchema:schema42.properties.cwd,data:data8};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -4013,7 +4156,7 @@ if(data.projects !== undefined){
 let data9 = data.projects;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema40.properties.projects,data:data9};
+const err16 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema42.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -4027,7 +4170,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema40.properties.projects.items,data:data10};
+const err17 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema42.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -4038,7 +4181,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},schema:schema40.properties.projects.items.type,parentSchema:schema40.properties.projects.items,data:data10};
+const err18 = {instancePath:instancePath+"/projects/" + i2,schemaPath:"#/properties/projects/items/type",keyword:"type",params:{type: "string"},schema:schema42.properties.projects.items.type,parentSchema:schema42.properties.projects.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -4050,7 +4193,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},schema:schema40.properties.projects.type,parentSchema:schema40.properties.projects,data:data9};
+const err19 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "array"},schema:schema42.properties.projects.type,parentSchema:schema42.properties.projects,data:data9};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -4061,15 +4204,15 @@ errors++;
 }
 }
 if(data.ceilings !== undefined){
-if(!(validate25(data.ceilings, {instancePath:instancePath+"/ceilings",parentData:data,parentDataProperty:"ceilings",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+if(!(validate27(data.ceilings, {instancePath:instancePath+"/ceilings",parentData:data,parentDataProperty:"ceilings",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
 errors = vErrors.length;
 }
 }
 if(data.sandbox !== undefined){
 let data12 = data.sandbox;
 if((!(data12 && typeof data12 == "object" && !Array.isArray(data12))) && (typeof data12 !== "string")){
-const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema40.properties.sandbox.type},schema:schema40.properties.sandbox.type,parentSchema:schema40.properties.sandbox,data:data12};
+const err20 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema42.properties.sandbox.type},schema:schema42.properties.sandbox.type,parentSchema:schema42.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -4118,7 +4261,7 @@ if(data12.hide === undefined){
 data12.hide = [];
 }
 if(data12.type === undefined){
-const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema45.required,parentSchema:schema45,data:data12};
+const err22 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema47.required,parentSchema:schema47,data:data12};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -4129,7 +4272,7 @@ errors++;
 }
 for(const key2 in data12){
 if(!(((((key2 === "type") || (key2 === "read")) || (key2 === "write")) || (key2 === "network")) || (key2 === "hide"))){
-const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema45,data:data12};
+const err23 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},schema:false,parentSchema:schema47,data:data12};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -4142,7 +4285,7 @@ errors++;
 if(data12.type !== undefined){
 let data13 = data12.type;
 if(typeof data13 !== "string"){
-const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema45.properties.type.type,parentSchema:schema45.properties.type,data:data13};
+const err24 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema47.properties.type.type,parentSchema:schema47.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -4152,7 +4295,7 @@ vErrors.push(err24);
 errors++;
 }
 if("bwrap" !== data13){
-const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema45.properties.type,data:data13};
+const err25 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema47.properties.type,data:data13};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -4169,7 +4312,7 @@ for(let i3=0; i3<len3; i3++){
 let data15 = data14[i3];
 if(typeof data15 === "string"){
 if(data15.length < 1){
-const err26 = {instancePath:instancePath+"/sandbox/read/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/read/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.read.items,data:data15};
+const err26 = {instancePath:instancePath+"/sandbox/read/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/read/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema47.properties.read.items,data:data15};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -4180,7 +4323,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/sandbox/read/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/read/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.read.items.type,parentSchema:schema45.properties.read.items,data:data15};
+const err27 = {instancePath:instancePath+"/sandbox/read/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/read/items/type",keyword:"type",params:{type: "string"},schema:schema47.properties.read.items.type,parentSchema:schema47.properties.read.items,data:data15};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -4192,7 +4335,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath:instancePath+"/sandbox/read",schemaPath:"#/$defs/SandboxConfig/properties/read/type",keyword:"type",params:{type: "array"},schema:schema45.properties.read.type,parentSchema:schema45.properties.read,data:data14};
+const err28 = {instancePath:instancePath+"/sandbox/read",schemaPath:"#/$defs/SandboxConfig/properties/read/type",keyword:"type",params:{type: "array"},schema:schema47.properties.read.type,parentSchema:schema47.properties.read,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -4208,7 +4351,7 @@ for(let i4=0; i4<len4; i4++){
 let data17 = data16[i4];
 if(typeof data17 === "string"){
 if(data17.length < 1){
-const err29 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data17};
+const err29 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema47.properties.write.items,data:data17};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -4219,7 +4362,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data17};
+const err30 = {instancePath:instancePath+"/sandbox/write/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema47.properties.write.items.type,parentSchema:schema47.properties.write.items,data:data17};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -4231,7 +4374,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data16};
+const err31 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema47.properties.write.type,parentSchema:schema47.properties.write,data:data16};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -4242,7 +4385,7 @@ errors++;
 }
 let data18 = data12.network;
 if(typeof data18 !== "boolean"){
-const err32 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data18};
+const err32 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema47.properties.network.type,parentSchema:schema47.properties.network,data:data18};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -4258,7 +4401,7 @@ for(let i5=0; i5<len5; i5++){
 let data20 = data19[i5];
 if(typeof data20 === "string"){
 if(data20.length < 1){
-const err33 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data20};
+const err33 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema47.properties.hide.items,data:data20};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -4269,7 +4412,7 @@ errors++;
 }
 }
 else {
-const err34 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data20};
+const err34 = {instancePath:instancePath+"/sandbox/hide/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema47.properties.hide.items.type,parentSchema:schema47.properties.hide.items,data:data20};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -4281,7 +4424,7 @@ errors++;
 }
 }
 else {
-const err35 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data19};
+const err35 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema47.properties.hide.type,parentSchema:schema47.properties.hide,data:data19};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -4292,7 +4435,7 @@ errors++;
 }
 }
 else {
-const err36 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data12};
+const err36 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema47.type,parentSchema:schema47,data:data12};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -4308,7 +4451,7 @@ ifClause0 = "then";
 else {
 const _errs51 = errors;
 if("bwrap" !== data12){
-const err37 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema40.properties.sandbox.else,data:data12};
+const err37 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema42.properties.sandbox.else,data:data12};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -4322,7 +4465,7 @@ valid8 = _valid0;
 ifClause0 = "else";
 }
 if(!valid8){
-const err38 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema40.properties.sandbox.if,parentSchema:schema40.properties.sandbox,data:data12};
+const err38 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema42.properties.sandbox.if,parentSchema:schema42.properties.sandbox,data:data12};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -4334,7 +4477,7 @@ errors++;
 }
 let data21 = data.maxLine;
 if((typeof data21 !== "string") && (!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21))))){
-const err39 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data21};
+const err39 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data21};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -4345,7 +4488,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 < 0 || isNaN(data21)){
-const err40 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data21};
+const err40 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data21};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -4356,8 +4499,8 @@ errors++;
 }
 }
 if(typeof data21 === "string"){
-if(!pattern10.test(data21)){
-const err41 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data21};
+if(!pattern11.test(data21)){
+const err41 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data21};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -4370,8 +4513,8 @@ errors++;
 if(data.prefix !== undefined){
 let data22 = data.prefix;
 if(typeof data22 === "string"){
-if(!pattern20.test(data22)){
-const err42 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data22};
+if(!pattern21.test(data22)){
+const err42 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema49,data:data22};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -4382,7 +4525,7 @@ errors++;
 }
 }
 else {
-const err43 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data22};
+const err43 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema49.type,parentSchema:schema49,data:data22};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -4394,7 +4537,7 @@ errors++;
 }
 let data23 = data.enabled;
 if(typeof data23 !== "boolean"){
-const err44 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data23};
+const err44 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema50.type,parentSchema:schema50,data:data23};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -4473,21 +4616,21 @@ vErrors.push(err50);
 errors++;
 }
 }
-if(!(validate27(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-if(!(validate29(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+if(!(validate29(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
 vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
 errors = vErrors.length;
 }
-if(!(validate33(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+if(!(validate31(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
+errors = vErrors.length;
+}
+if(!(validate35(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
 errors = vErrors.length;
 }
 let data29 = data.onFailure;
 if(typeof data29 !== "string"){
-const err51 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data29};
+const err51 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data29};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -4497,7 +4640,7 @@ vErrors.push(err51);
 errors++;
 }
 if(!(((data29 === "omit") || (data29 === "keep")) || (data29 === "fail"))){
-const err52 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data29};
+const err52 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data29};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -4508,7 +4651,7 @@ errors++;
 }
 let data30 = data.era;
 if(typeof data30 !== "string"){
-const err53 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data30};
+const err53 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema65.type,parentSchema:schema65,data:data30};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -4518,7 +4661,7 @@ vErrors.push(err53);
 errors++;
 }
 if(!(((data30 === "auto") || (data30 === "legacy")) || (data30 === "modern"))){
-const err54 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data30};
+const err54 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema65.enum},schema:schema65.enum,parentSchema:schema65,data:data30};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -4529,7 +4672,7 @@ errors++;
 }
 let data31 = data.isolation;
 if(typeof data31 !== "string"){
-const err55 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data31};
+const err55 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema66.type,parentSchema:schema66,data:data31};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -4539,7 +4682,7 @@ vErrors.push(err55);
 errors++;
 }
 if(!(((data31 === "shared") || (data31 === "session")) || (data31 === "principal"))){
-const err56 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data31};
+const err56 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema66.enum},schema:schema66.enum,parentSchema:schema66,data:data31};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -4551,7 +4694,7 @@ errors++;
 if(data.cache !== undefined){
 let data32 = data.cache;
 if((!(data32 && typeof data32 == "object" && !Array.isArray(data32))) && (typeof data32 !== "boolean")){
-const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema40.properties.cache.type},schema:schema40.properties.cache.type,parentSchema:schema40.properties.cache,data:data32};
+const err57 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema42.properties.cache.type},schema:schema42.properties.cache.type,parentSchema:schema42.properties.cache,data:data32};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -4586,8 +4729,8 @@ vErrors = null;
 let ifClause1;
 if(_valid1){
 const _errs84 = errors;
-if(!(validate37(data32, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+if(!(validate39(data32, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
 errors = vErrors.length;
 }
 var _valid1 = _errs84 === errors;
@@ -4597,7 +4740,7 @@ ifClause1 = "then";
 else {
 const _errs85 = errors;
 if(false !== data32){
-const err59 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema40.properties.cache.else,data:data32};
+const err59 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema42.properties.cache.else,data:data32};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -4611,7 +4754,7 @@ valid25 = _valid1;
 ifClause1 = "else";
 }
 if(!valid25){
-const err60 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema40.properties.cache.if,parentSchema:schema40.properties.cache,data:data32};
+const err60 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema42.properties.cache.if,parentSchema:schema42.properties.cache,data:data32};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -4623,7 +4766,7 @@ errors++;
 }
 let data33 = data.start;
 if(typeof data33 !== "string"){
-const err61 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data33};
+const err61 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema84.type,parentSchema:schema84,data:data33};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -4633,7 +4776,7 @@ vErrors.push(err61);
 errors++;
 }
 if(!(((data33 === "auto") || (data33 === "lazy")) || (data33 === "eager"))){
-const err62 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data33};
+const err62 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema84.enum},schema:schema84.enum,parentSchema:schema84,data:data33};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -4730,7 +4873,7 @@ data36.perPrincipal = 16;
 }
 for(const key3 in data36){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err69 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data36};
+const err69 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema87,data:data36};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -4742,7 +4885,7 @@ errors++;
 }
 let data37 = data36.min;
 if(!(((typeof data37 == "number") && (!(data37 % 1) && !isNaN(data37))) && (isFinite(data37)))){
-const err70 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data37};
+const err70 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.min.type,parentSchema:schema87.properties.min,data:data37};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -4753,7 +4896,7 @@ errors++;
 }
 if((typeof data37 == "number") && (isFinite(data37))){
 if(data37 > 64 || isNaN(data37)){
-const err71 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data37};
+const err71 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema87.properties.min,data:data37};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -4763,7 +4906,7 @@ vErrors.push(err71);
 errors++;
 }
 if(data37 < 0 || isNaN(data37)){
-const err72 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data37};
+const err72 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema87.properties.min,data:data37};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -4775,7 +4918,7 @@ errors++;
 }
 let data38 = data36.max;
 if(!(((typeof data38 == "number") && (!(data38 % 1) && !isNaN(data38))) && (isFinite(data38)))){
-const err73 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data38};
+const err73 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.max.type,parentSchema:schema87.properties.max,data:data38};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -4786,7 +4929,7 @@ errors++;
 }
 if((typeof data38 == "number") && (isFinite(data38))){
 if(data38 > 1024 || isNaN(data38)){
-const err74 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data38};
+const err74 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema87.properties.max,data:data38};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -4796,7 +4939,7 @@ vErrors.push(err74);
 errors++;
 }
 if(data38 < 1 || isNaN(data38)){
-const err75 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data38};
+const err75 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema87.properties.max,data:data38};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -4808,7 +4951,7 @@ errors++;
 }
 let data39 = data36.perPrincipal;
 if(!(((typeof data39 == "number") && (!(data39 % 1) && !isNaN(data39))) && (isFinite(data39)))){
-const err76 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data39};
+const err76 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.perPrincipal.type,parentSchema:schema87.properties.perPrincipal,data:data39};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -4819,7 +4962,7 @@ errors++;
 }
 if((typeof data39 == "number") && (isFinite(data39))){
 if(data39 > 1024 || isNaN(data39)){
-const err77 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data39};
+const err77 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema87.properties.perPrincipal,data:data39};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -4829,7 +4972,7 @@ vErrors.push(err77);
 errors++;
 }
 if(data39 < 1 || isNaN(data39)){
-const err78 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data39};
+const err78 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema87.properties.perPrincipal,data:data39};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -4841,7 +4984,7 @@ errors++;
 }
 }
 else {
-const err79 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data36};
+const err79 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema87.type,parentSchema:schema87,data:data36};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -4853,7 +4996,7 @@ errors++;
 }
 let data40 = data.replicas;
 if(!(((typeof data40 == "number") && (!(data40 % 1) && !isNaN(data40))) && (isFinite(data40)))){
-const err80 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},schema:schema40.properties.replicas.type,parentSchema:schema40.properties.replicas,data:data40};
+const err80 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/type",keyword:"type",params:{type: "integer"},schema:schema42.properties.replicas.type,parentSchema:schema42.properties.replicas,data:data40};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -4864,7 +5007,7 @@ errors++;
 }
 if((typeof data40 == "number") && (isFinite(data40))){
 if(data40 > 64 || isNaN(data40)){
-const err81 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema40.properties.replicas,data:data40};
+const err81 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema42.properties.replicas,data:data40};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -4874,7 +5017,7 @@ vErrors.push(err81);
 errors++;
 }
 if(data40 < 1 || isNaN(data40)){
-const err82 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema40.properties.replicas,data:data40};
+const err82 = {instancePath:instancePath+"/replicas",schemaPath:"#/properties/replicas/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema42.properties.replicas,data:data40};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -4885,26 +5028,26 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+if(!(validate51(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
 vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
 errors = vErrors.length;
 }
 }
-if(data.resources !== undefined){
-if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+if(data.prompts !== undefined){
+if(!(validate53(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
 vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate55(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err83 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema40.type,parentSchema:schema40,data};
+const err83 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema42.type,parentSchema:schema42,data};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -4913,15 +5056,15 @@ vErrors.push(err83);
 }
 errors++;
 }
-validate24.errors = vErrors;
+validate26.errors = vErrors;
 return errors === 0;
 }
 
-const schema101 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const pattern45 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
-const pattern47 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
+const schema103 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP.","const":"http","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const pattern46 = new RegExp("^https?://[^\\s/?#]+[^\\s#]*$", "u");
+const pattern48 = new RegExp("^[^\\u0000\\r\\n]*$", "u");
 
-function validate55(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate57(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -4962,7 +5105,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema101.required,parentSchema:schema101,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema103.required,parentSchema:schema103,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -4972,7 +5115,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema101.required,parentSchema:schema101,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema103.required,parentSchema:schema103,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4982,8 +5125,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema101.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema101,data};
+if(!(func2.call(schema103.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema103,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4996,7 +5139,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema101.properties.type.type,parentSchema:schema101.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema103.properties.type.type,parentSchema:schema103.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5006,7 +5149,7 @@ vErrors.push(err3);
 errors++;
 }
 if("http" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema101.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "http"},schema:"http",parentSchema:schema103.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5019,8 +5162,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern45.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema101.properties.url,data:data1};
+if(!pattern46.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema103.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5031,7 +5174,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema101.properties.url.type,parentSchema:schema101.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema103.properties.url.type,parentSchema:schema103.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5046,8 +5189,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern6.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:key1,propertyName:key1};
+if(!pattern7.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema29,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5058,7 +5201,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema29.type,parentSchema:schema29,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5069,7 +5212,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema101.properties.headers.propertyNames,parentSchema:schema101.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema103.properties.headers.propertyNames,parentSchema:schema103.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5082,8 +5225,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern47.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema101.properties.headers.additionalProperties,data:data3};
+if(!pattern48.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema103.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5094,7 +5237,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema101.properties.headers.additionalProperties.type,parentSchema:schema101.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema103.properties.headers.additionalProperties.type,parentSchema:schema103.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5106,7 +5249,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema101.properties.headers.type,parentSchema:schema101.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema103.properties.headers.type,parentSchema:schema103.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5119,7 +5262,7 @@ if(data.forwardHeaders !== undefined){
 let data4 = data.forwardHeaders;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema101.properties.forwardHeaders,data:data4};
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema103.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5132,8 +5275,8 @@ const len0 = data4.length;
 for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 if(typeof data5 === "string"){
-if(!pattern6.test(data5)){
-const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data5};
+if(!pattern7.test(data5)){
+const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema29,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5144,7 +5287,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data5};
+const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema29.type,parentSchema:schema29,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5156,7 +5299,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema101.properties.forwardHeaders.type,parentSchema:schema101.properties.forwardHeaders,data:data4};
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema103.properties.forwardHeaders.type,parentSchema:schema103.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5168,7 +5311,7 @@ errors++;
 }
 let data6 = data.maxReply;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
+const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5179,7 +5322,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
+const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5190,8 +5333,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern10.test(data6)){
-const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
+if(!pattern11.test(data6)){
+const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5204,8 +5347,8 @@ errors++;
 if(data.prefix !== undefined){
 let data7 = data.prefix;
 if(typeof data7 === "string"){
-if(!pattern20.test(data7)){
-const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data7};
+if(!pattern21.test(data7)){
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema49,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5216,7 +5359,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data7};
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema49.type,parentSchema:schema49,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -5228,7 +5371,7 @@ errors++;
 }
 let data8 = data.enabled;
 if(typeof data8 !== "boolean"){
-const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data8};
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema50.type,parentSchema:schema50,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5307,21 +5450,21 @@ vErrors.push(err28);
 errors++;
 }
 }
-if(!(validate27(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-if(!(validate29(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+if(!(validate29(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
 vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
 errors = vErrors.length;
 }
-if(!(validate33(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+if(!(validate31(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
+errors = vErrors.length;
+}
+if(!(validate35(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
 errors = vErrors.length;
 }
 let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -5331,7 +5474,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
-const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data14};
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -5342,7 +5485,7 @@ errors++;
 }
 let data15 = data.era;
 if(typeof data15 !== "string"){
-const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data15};
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema65.type,parentSchema:schema65,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -5352,7 +5495,7 @@ vErrors.push(err31);
 errors++;
 }
 if(!(((data15 === "auto") || (data15 === "legacy")) || (data15 === "modern"))){
-const err32 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data15};
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema65.enum},schema:schema65.enum,parentSchema:schema65,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -5363,7 +5506,7 @@ errors++;
 }
 let data16 = data.isolation;
 if(typeof data16 !== "string"){
-const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data16};
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema66.type,parentSchema:schema66,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -5373,7 +5516,7 @@ vErrors.push(err33);
 errors++;
 }
 if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
-const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data16};
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema66.enum},schema:schema66.enum,parentSchema:schema66,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -5385,7 +5528,7 @@ errors++;
 if(data.cache !== undefined){
 let data17 = data.cache;
 if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
-const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema101.properties.cache.type},schema:schema101.properties.cache.type,parentSchema:schema101.properties.cache,data:data17};
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema103.properties.cache.type},schema:schema103.properties.cache.type,parentSchema:schema103.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -5420,8 +5563,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs51 = errors;
-if(!(validate37(data17, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+if(!(validate39(data17, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs51 === errors;
@@ -5431,7 +5574,7 @@ ifClause0 = "then";
 else {
 const _errs52 = errors;
 if(false !== data17){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema101.properties.cache.else,data:data17};
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema103.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -5445,7 +5588,7 @@ valid15 = _valid0;
 ifClause0 = "else";
 }
 if(!valid15){
-const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema101.properties.cache.if,parentSchema:schema101.properties.cache,data:data17};
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema103.properties.cache.if,parentSchema:schema103.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -5457,7 +5600,7 @@ errors++;
 }
 let data18 = data.start;
 if(typeof data18 !== "string"){
-const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data18};
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema84.type,parentSchema:schema84,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -5467,7 +5610,7 @@ vErrors.push(err39);
 errors++;
 }
 if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
-const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data18};
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema84.enum},schema:schema84.enum,parentSchema:schema84,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -5527,7 +5670,7 @@ data20.perPrincipal = 16;
 }
 for(const key3 in data20){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data20};
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema87,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -5539,7 +5682,7 @@ errors++;
 }
 let data21 = data20.min;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data21};
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.min.type,parentSchema:schema87.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -5550,7 +5693,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 64 || isNaN(data21)){
-const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data21};
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema87.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -5560,7 +5703,7 @@ vErrors.push(err46);
 errors++;
 }
 if(data21 < 0 || isNaN(data21)){
-const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data21};
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema87.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -5572,7 +5715,7 @@ errors++;
 }
 let data22 = data20.max;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data22};
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.max.type,parentSchema:schema87.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -5583,7 +5726,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 1024 || isNaN(data22)){
-const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data22};
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema87.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -5593,7 +5736,7 @@ vErrors.push(err49);
 errors++;
 }
 if(data22 < 1 || isNaN(data22)){
-const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data22};
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema87.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -5605,7 +5748,7 @@ errors++;
 }
 let data23 = data20.perPrincipal;
 if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data23};
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.perPrincipal.type,parentSchema:schema87.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -5616,7 +5759,7 @@ errors++;
 }
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 > 1024 || isNaN(data23)){
-const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data23};
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema87.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -5626,7 +5769,7 @@ vErrors.push(err52);
 errors++;
 }
 if(data23 < 1 || isNaN(data23)){
-const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data23};
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema87.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -5638,7 +5781,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data20};
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema87.type,parentSchema:schema87,data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -5686,26 +5829,26 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+if(!(validate51(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
 vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
 errors = vErrors.length;
 }
 }
-if(data.resources !== undefined){
-if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+if(data.prompts !== undefined){
+if(!(validate53(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
 vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate55(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema101.type,parentSchema:schema101,data};
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema103.type,parentSchema:schema103,data};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -5714,13 +5857,13 @@ vErrors.push(err58);
 }
 errors++;
 }
-validate55.errors = vErrors;
+validate57.errors = vErrors;
 return errors === 0;
 }
 
-const schema116 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string"},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"const":"legacy","type":"string"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema118 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over HTTP+SSE.","const":"sse","type":"string"},"url":{"description":"Its event stream.","type":"string","pattern":"^https?://[^\\s/?#]+[^\\s#]*$","x-says":"an http or https URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"forwardHeaders":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/headerName"}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"const":"legacy","type":"string"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 
-function validate63(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate65(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -5761,7 +5904,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema116.required,parentSchema:schema116,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema118.required,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -5771,7 +5914,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema116.required,parentSchema:schema116,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema118.required,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5781,8 +5924,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema116.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema116,data};
+if(!(func2.call(schema118.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5795,7 +5938,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema116.properties.type.type,parentSchema:schema116.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema118.properties.type.type,parentSchema:schema118.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5805,7 +5948,7 @@ vErrors.push(err3);
 errors++;
 }
 if("sse" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},schema:"sse",parentSchema:schema116.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "sse"},schema:"sse",parentSchema:schema118.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5818,8 +5961,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern45.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema116.properties.url,data:data1};
+if(!pattern46.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s/?#]+[^\\s#]*$"},schema:"^https?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema118.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5830,7 +5973,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema116.properties.url.type,parentSchema:schema116.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema118.properties.url.type,parentSchema:schema118.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5845,8 +5988,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern6.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:key1,propertyName:key1};
+if(!pattern7.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema29,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5857,7 +6000,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema29.type,parentSchema:schema29,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5868,7 +6011,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema116.properties.headers.propertyNames,parentSchema:schema116.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema118.properties.headers.propertyNames,parentSchema:schema118.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5881,8 +6024,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern47.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema116.properties.headers.additionalProperties,data:data3};
+if(!pattern48.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema118.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5893,7 +6036,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema116.properties.headers.additionalProperties.type,parentSchema:schema116.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema118.properties.headers.additionalProperties.type,parentSchema:schema118.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5905,7 +6048,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema116.properties.headers.type,parentSchema:schema116.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema118.properties.headers.type,parentSchema:schema118.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5918,7 +6061,7 @@ if(data.forwardHeaders !== undefined){
 let data4 = data.forwardHeaders;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema116.properties.forwardHeaders,data:data4};
+const err13 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema118.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5931,8 +6074,8 @@ const len0 = data4.length;
 for(let i0=0; i0<len0; i0++){
 let data5 = data4[i0];
 if(typeof data5 === "string"){
-if(!pattern6.test(data5)){
-const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data5};
+if(!pattern7.test(data5)){
+const err14 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema29,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5943,7 +6086,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data5};
+const err15 = {instancePath:instancePath+"/forwardHeaders/" + i0,schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema29.type,parentSchema:schema29,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5955,7 +6098,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema116.properties.forwardHeaders.type,parentSchema:schema116.properties.forwardHeaders,data:data4};
+const err16 = {instancePath:instancePath+"/forwardHeaders",schemaPath:"#/properties/forwardHeaders/type",keyword:"type",params:{type: "array"},schema:schema118.properties.forwardHeaders.type,parentSchema:schema118.properties.forwardHeaders,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5967,7 +6110,7 @@ errors++;
 }
 let data6 = data.maxReply;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
+const err17 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5978,7 +6121,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
+const err18 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5989,8 +6132,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern10.test(data6)){
-const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
+if(!pattern11.test(data6)){
+const err19 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -6003,8 +6146,8 @@ errors++;
 if(data.prefix !== undefined){
 let data7 = data.prefix;
 if(typeof data7 === "string"){
-if(!pattern20.test(data7)){
-const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data7};
+if(!pattern21.test(data7)){
+const err20 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema49,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -6015,7 +6158,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data7};
+const err21 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema49.type,parentSchema:schema49,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -6027,7 +6170,7 @@ errors++;
 }
 let data8 = data.enabled;
 if(typeof data8 !== "boolean"){
-const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data8};
+const err22 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema50.type,parentSchema:schema50,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -6106,21 +6249,21 @@ vErrors.push(err28);
 errors++;
 }
 }
-if(!(validate27(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-if(!(validate29(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+if(!(validate29(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
 vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
 errors = vErrors.length;
 }
-if(!(validate33(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+if(!(validate31(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
+errors = vErrors.length;
+}
+if(!(validate35(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
 errors = vErrors.length;
 }
 let data14 = data.onFailure;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data14};
+const err29 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6130,7 +6273,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "omit") || (data14 === "keep")) || (data14 === "fail"))){
-const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data14};
+const err30 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6141,7 +6284,7 @@ errors++;
 }
 let data15 = data.era;
 if(typeof data15 !== "string"){
-const err31 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},schema:schema116.properties.era.type,parentSchema:schema116.properties.era,data:data15};
+const err31 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/type",keyword:"type",params:{type: "string"},schema:schema118.properties.era.type,parentSchema:schema118.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6151,7 +6294,7 @@ vErrors.push(err31);
 errors++;
 }
 if("legacy" !== data15){
-const err32 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},schema:"legacy",parentSchema:schema116.properties.era,data:data15};
+const err32 = {instancePath:instancePath+"/era",schemaPath:"#/properties/era/const",keyword:"const",params:{allowedValue: "legacy"},schema:"legacy",parentSchema:schema118.properties.era,data:data15};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -6162,7 +6305,7 @@ errors++;
 }
 let data16 = data.isolation;
 if(typeof data16 !== "string"){
-const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data16};
+const err33 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema66.type,parentSchema:schema66,data:data16};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6172,7 +6315,7 @@ vErrors.push(err33);
 errors++;
 }
 if(!(((data16 === "shared") || (data16 === "session")) || (data16 === "principal"))){
-const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data16};
+const err34 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema66.enum},schema:schema66.enum,parentSchema:schema66,data:data16};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -6184,7 +6327,7 @@ errors++;
 if(data.cache !== undefined){
 let data17 = data.cache;
 if((!(data17 && typeof data17 == "object" && !Array.isArray(data17))) && (typeof data17 !== "boolean")){
-const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema116.properties.cache.type},schema:schema116.properties.cache.type,parentSchema:schema116.properties.cache,data:data17};
+const err35 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema118.properties.cache.type},schema:schema118.properties.cache.type,parentSchema:schema118.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -6219,8 +6362,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs50 = errors;
-if(!(validate37(data17, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+if(!(validate39(data17, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs50 === errors;
@@ -6230,7 +6373,7 @@ ifClause0 = "then";
 else {
 const _errs51 = errors;
 if(false !== data17){
-const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema116.properties.cache.else,data:data17};
+const err37 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema118.properties.cache.else,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -6244,7 +6387,7 @@ valid14 = _valid0;
 ifClause0 = "else";
 }
 if(!valid14){
-const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema116.properties.cache.if,parentSchema:schema116.properties.cache,data:data17};
+const err38 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema118.properties.cache.if,parentSchema:schema118.properties.cache,data:data17};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -6256,7 +6399,7 @@ errors++;
 }
 let data18 = data.start;
 if(typeof data18 !== "string"){
-const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data18};
+const err39 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema84.type,parentSchema:schema84,data:data18};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -6266,7 +6409,7 @@ vErrors.push(err39);
 errors++;
 }
 if(!(((data18 === "auto") || (data18 === "lazy")) || (data18 === "eager"))){
-const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data18};
+const err40 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema84.enum},schema:schema84.enum,parentSchema:schema84,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -6326,7 +6469,7 @@ data20.perPrincipal = 16;
 }
 for(const key3 in data20){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data20};
+const err44 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema87,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -6338,7 +6481,7 @@ errors++;
 }
 let data21 = data20.min;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data21};
+const err45 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.min.type,parentSchema:schema87.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -6349,7 +6492,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 64 || isNaN(data21)){
-const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data21};
+const err46 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema87.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -6359,7 +6502,7 @@ vErrors.push(err46);
 errors++;
 }
 if(data21 < 0 || isNaN(data21)){
-const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data21};
+const err47 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema87.properties.min,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -6371,7 +6514,7 @@ errors++;
 }
 let data22 = data20.max;
 if(!(((typeof data22 == "number") && (!(data22 % 1) && !isNaN(data22))) && (isFinite(data22)))){
-const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data22};
+const err48 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.max.type,parentSchema:schema87.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -6382,7 +6525,7 @@ errors++;
 }
 if((typeof data22 == "number") && (isFinite(data22))){
 if(data22 > 1024 || isNaN(data22)){
-const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data22};
+const err49 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema87.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -6392,7 +6535,7 @@ vErrors.push(err49);
 errors++;
 }
 if(data22 < 1 || isNaN(data22)){
-const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data22};
+const err50 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema87.properties.max,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -6404,7 +6547,7 @@ errors++;
 }
 let data23 = data20.perPrincipal;
 if(!(((typeof data23 == "number") && (!(data23 % 1) && !isNaN(data23))) && (isFinite(data23)))){
-const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data23};
+const err51 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.perPrincipal.type,parentSchema:schema87.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -6415,7 +6558,7 @@ errors++;
 }
 if((typeof data23 == "number") && (isFinite(data23))){
 if(data23 > 1024 || isNaN(data23)){
-const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data23};
+const err52 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema87.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -6425,7 +6568,7 @@ vErrors.push(err52);
 errors++;
 }
 if(data23 < 1 || isNaN(data23)){
-const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data23};
+const err53 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema87.properties.perPrincipal,data:data23};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -6437,7 +6580,7 @@ errors++;
 }
 }
 else {
-const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data20};
+const err54 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema87.type,parentSchema:schema87,data:data20};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -6485,26 +6628,26 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+if(!(validate51(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
 vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
 errors = vErrors.length;
 }
 }
-if(data.resources !== undefined){
-if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+if(data.prompts !== undefined){
+if(!(validate53(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
 vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate55(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema116.type,parentSchema:schema116,data};
+const err58 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema118.type,parentSchema:schema118,data};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -6513,14 +6656,14 @@ vErrors.push(err58);
 }
 errors++;
 }
-validate63.errors = vErrors;
+validate65.errors = vErrors;
 return errors === 0;
 }
 
-const schema130 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
-const pattern65 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
+const schema132 = {"type":"object","additionalProperties":false,"required":["type","url"],"properties":{"type":{"description":"A server reached over WebSocket.","const":"ws","type":"string"},"url":{"description":"Its MCP endpoint.","type":"string","pattern":"^wss?://[^\\s/?#]+[^\\s#]*$","x-says":"a ws or wss URL"},"headers":{"type":"object","propertyNames":{"$ref":"#/$defs/headerName"},"additionalProperties":{"type":"string","pattern":"^[^\\u0000\\r\\n]*$","x-says":"a header value on one line","x-secret":true}},"maxReply":{"$ref":"#/$defs/size"},"prefix":{"$ref":"#/$defs/prefix"},"enabled":{"$ref":"#/$defs/enabled"},"startupTimeout":{"$ref":"#/$defs/startupTimeout"},"timeout":{"$ref":"#/$defs/timeout"},"limits":{"$ref":"#/$defs/UpstreamLimitsConfig"},"breaker":{"$ref":"#/$defs/breaker"},"retry":{"$ref":"#/$defs/retry"},"onFailure":{"$ref":"#/$defs/onFailure"},"era":{"$ref":"#/$defs/era"},"isolation":{"$ref":"#/$defs/isolation"},"cache":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/UpstreamCacheConfig"},"else":{"const":false,"x-says":"a map or false"}},"start":{"$ref":"#/$defs/start"},"idle":{"$ref":"#/$defs/idle"},"pool":{"$ref":"#/$defs/PoolConfig"},"maxLifetime":{"$ref":"#/$defs/maxLifetime"},"tools":{"$ref":"#/$defs/ToolFilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const pattern66 = new RegExp("^wss?://[^\\s/?#]+[^\\s#]*$", "u");
 
-function validate71(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate73(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -6561,7 +6704,7 @@ if(data.start === undefined){
 data.start = "auto";
 }
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema130.required,parentSchema:schema130,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema132.required,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -6571,7 +6714,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.url === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema130.required,parentSchema:schema130,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "url"},schema:schema132.required,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6581,8 +6724,8 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema130.properties, key0))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema130,data};
+if(!(func2.call(schema132.properties, key0))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6595,7 +6738,7 @@ errors++;
 if(data.type !== undefined){
 let data0 = data.type;
 if(typeof data0 !== "string"){
-const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema130.properties.type.type,parentSchema:schema130.properties.type,data:data0};
+const err3 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema132.properties.type.type,parentSchema:schema132.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6605,7 +6748,7 @@ vErrors.push(err3);
 errors++;
 }
 if("ws" !== data0){
-const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},schema:"ws",parentSchema:schema130.properties.type,data:data0};
+const err4 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/const",keyword:"const",params:{allowedValue: "ws"},schema:"ws",parentSchema:schema132.properties.type,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6618,8 +6761,8 @@ errors++;
 if(data.url !== undefined){
 let data1 = data.url;
 if(typeof data1 === "string"){
-if(!pattern65.test(data1)){
-const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema130.properties.url,data:data1};
+if(!pattern66.test(data1)){
+const err5 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/pattern",keyword:"pattern",params:{pattern: "^wss?://[^\\s/?#]+[^\\s#]*$"},schema:"^wss?://[^\\s/?#]+[^\\s#]*$",parentSchema:schema132.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6630,7 +6773,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema130.properties.url.type,parentSchema:schema130.properties.url,data:data1};
+const err6 = {instancePath:instancePath+"/url",schemaPath:"#/properties/url/type",keyword:"type",params:{type: "string"},schema:schema132.properties.url.type,parentSchema:schema132.properties.url,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6645,8 +6788,8 @@ if(data2 && typeof data2 == "object" && !Array.isArray(data2)){
 for(const key1 in data2){
 const _errs8 = errors;
 if(typeof key1 === "string"){
-if(!pattern6.test(key1)){
-const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:key1,propertyName:key1};
+if(!pattern7.test(key1)){
+const err7 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema29,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6657,7 +6800,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:key1,propertyName:key1};
+const err8 = {instancePath:instancePath+"/headers",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema29.type,parentSchema:schema29,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6668,7 +6811,7 @@ errors++;
 }
 var valid1 = _errs8 === errors;
 if(!valid1){
-const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema130.properties.headers.propertyNames,parentSchema:schema130.properties.headers,data:data2};
+const err9 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema132.properties.headers.propertyNames,parentSchema:schema132.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6681,8 +6824,8 @@ errors++;
 for(const key2 in data2){
 let data3 = data2[key2];
 if(typeof data3 === "string"){
-if(!pattern47.test(data3)){
-const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema130.properties.headers.additionalProperties,data:data3};
+if(!pattern48.test(data3)){
+const err10 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/pattern",keyword:"pattern",params:{pattern: "^[^\\u0000\\r\\n]*$"},schema:"^[^\\u0000\\r\\n]*$",parentSchema:schema132.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6693,7 +6836,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema130.properties.headers.additionalProperties.type,parentSchema:schema130.properties.headers.additionalProperties,data:data3};
+const err11 = {instancePath:instancePath+"/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema132.properties.headers.additionalProperties.type,parentSchema:schema132.properties.headers.additionalProperties,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6705,7 +6848,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema130.properties.headers.type,parentSchema:schema130.properties.headers,data:data2};
+const err12 = {instancePath:instancePath+"/headers",schemaPath:"#/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema132.properties.headers.type,parentSchema:schema132.properties.headers,data:data2};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6716,7 +6859,7 @@ errors++;
 }
 let data4 = data.maxReply;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data4};
+const err13 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6727,7 +6870,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data4};
+const err14 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6738,8 +6881,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern10.test(data4)){
-const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data4};
+if(!pattern11.test(data4)){
+const err15 = {instancePath:instancePath+"/maxReply",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6752,8 +6895,8 @@ errors++;
 if(data.prefix !== undefined){
 let data5 = data.prefix;
 if(typeof data5 === "string"){
-if(!pattern20.test(data5)){
-const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data5};
+if(!pattern21.test(data5)){
+const err16 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema49,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6764,7 +6907,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data5};
+const err17 = {instancePath:instancePath+"/prefix",schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema49.type,parentSchema:schema49,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6776,7 +6919,7 @@ errors++;
 }
 let data6 = data.enabled;
 if(typeof data6 !== "boolean"){
-const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data6};
+const err18 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema50.type,parentSchema:schema50,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6855,21 +6998,21 @@ vErrors.push(err24);
 errors++;
 }
 }
-if(!(validate27(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
-errors = vErrors.length;
-}
-if(!(validate29(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+if(!(validate29(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
 vErrors = vErrors === null ? validate29.errors : vErrors.concat(validate29.errors);
 errors = vErrors.length;
 }
-if(!(validate33(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
-vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
+if(!(validate31(data.breaker, {instancePath:instancePath+"/breaker",parentData:data,parentDataProperty:"breaker",rootData}))){
+vErrors = vErrors === null ? validate31.errors : vErrors.concat(validate31.errors);
+errors = vErrors.length;
+}
+if(!(validate35(data.retry, {instancePath:instancePath+"/retry",parentData:data,parentDataProperty:"retry",rootData}))){
+vErrors = vErrors === null ? validate35.errors : vErrors.concat(validate35.errors);
 errors = vErrors.length;
 }
 let data12 = data.onFailure;
 if(typeof data12 !== "string"){
-const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema62.type,parentSchema:schema62,data:data12};
+const err25 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data12};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -6879,7 +7022,7 @@ vErrors.push(err25);
 errors++;
 }
 if(!(((data12 === "omit") || (data12 === "keep")) || (data12 === "fail"))){
-const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema62.enum},schema:schema62.enum,parentSchema:schema62,data:data12};
+const err26 = {instancePath:instancePath+"/onFailure",schemaPath:"#/$defs/onFailure/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data12};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -6890,7 +7033,7 @@ errors++;
 }
 let data13 = data.era;
 if(typeof data13 !== "string"){
-const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema63.type,parentSchema:schema63,data:data13};
+const err27 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/type",keyword:"type",params:{type: "string"},schema:schema65.type,parentSchema:schema65,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -6900,7 +7043,7 @@ vErrors.push(err27);
 errors++;
 }
 if(!(((data13 === "auto") || (data13 === "legacy")) || (data13 === "modern"))){
-const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema63.enum},schema:schema63.enum,parentSchema:schema63,data:data13};
+const err28 = {instancePath:instancePath+"/era",schemaPath:"#/$defs/era/enum",keyword:"enum",params:{allowedValues: schema65.enum},schema:schema65.enum,parentSchema:schema65,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -6911,7 +7054,7 @@ errors++;
 }
 let data14 = data.isolation;
 if(typeof data14 !== "string"){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema64.type,parentSchema:schema64,data:data14};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/type",keyword:"type",params:{type: "string"},schema:schema66.type,parentSchema:schema66,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -6921,7 +7064,7 @@ vErrors.push(err29);
 errors++;
 }
 if(!(((data14 === "shared") || (data14 === "session")) || (data14 === "principal"))){
-const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema64.enum},schema:schema64.enum,parentSchema:schema64,data:data14};
+const err30 = {instancePath:instancePath+"/isolation",schemaPath:"#/$defs/isolation/enum",keyword:"enum",params:{allowedValues: schema66.enum},schema:schema66.enum,parentSchema:schema66,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -6933,7 +7076,7 @@ errors++;
 if(data.cache !== undefined){
 let data15 = data.cache;
 if((!(data15 && typeof data15 == "object" && !Array.isArray(data15))) && (typeof data15 !== "boolean")){
-const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema130.properties.cache.type},schema:schema130.properties.cache.type,parentSchema:schema130.properties.cache,data:data15};
+const err31 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema132.properties.cache.type},schema:schema132.properties.cache.type,parentSchema:schema132.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -6968,8 +7111,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs46 = errors;
-if(!(validate37(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
+if(!(validate39(data15, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs46 === errors;
@@ -6979,7 +7122,7 @@ ifClause0 = "then";
 else {
 const _errs47 = errors;
 if(false !== data15){
-const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema130.properties.cache.else,data:data15};
+const err33 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema132.properties.cache.else,data:data15};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -6993,7 +7136,7 @@ valid12 = _valid0;
 ifClause0 = "else";
 }
 if(!valid12){
-const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema130.properties.cache.if,parentSchema:schema130.properties.cache,data:data15};
+const err34 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema132.properties.cache.if,parentSchema:schema132.properties.cache,data:data15};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -7005,7 +7148,7 @@ errors++;
 }
 let data16 = data.start;
 if(typeof data16 !== "string"){
-const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema82.type,parentSchema:schema82,data:data16};
+const err35 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/type",keyword:"type",params:{type: "string"},schema:schema84.type,parentSchema:schema84,data:data16};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -7015,7 +7158,7 @@ vErrors.push(err35);
 errors++;
 }
 if(!(((data16 === "auto") || (data16 === "lazy")) || (data16 === "eager"))){
-const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema82.enum},schema:schema82.enum,parentSchema:schema82,data:data16};
+const err36 = {instancePath:instancePath+"/start",schemaPath:"#/$defs/start/enum",keyword:"enum",params:{allowedValues: schema84.enum},schema:schema84.enum,parentSchema:schema84,data:data16};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -7075,7 +7218,7 @@ data18.perPrincipal = 16;
 }
 for(const key3 in data18){
 if(!(((key3 === "min") || (key3 === "max")) || (key3 === "perPrincipal"))){
-const err40 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema85,data:data18};
+const err40 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema87,data:data18};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -7087,7 +7230,7 @@ errors++;
 }
 let data19 = data18.min;
 if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
-const err41 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.min.type,parentSchema:schema85.properties.min,data:data19};
+const err41 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.min.type,parentSchema:schema87.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -7098,7 +7241,7 @@ errors++;
 }
 if((typeof data19 == "number") && (isFinite(data19))){
 if(data19 > 64 || isNaN(data19)){
-const err42 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema85.properties.min,data:data19};
+const err42 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema87.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -7108,7 +7251,7 @@ vErrors.push(err42);
 errors++;
 }
 if(data19 < 0 || isNaN(data19)){
-const err43 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema85.properties.min,data:data19};
+const err43 = {instancePath:instancePath+"/pool/min",schemaPath:"#/$defs/PoolConfig/properties/min/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema87.properties.min,data:data19};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -7120,7 +7263,7 @@ errors++;
 }
 let data20 = data18.max;
 if(!(((typeof data20 == "number") && (!(data20 % 1) && !isNaN(data20))) && (isFinite(data20)))){
-const err44 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.max.type,parentSchema:schema85.properties.max,data:data20};
+const err44 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.max.type,parentSchema:schema87.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -7131,7 +7274,7 @@ errors++;
 }
 if((typeof data20 == "number") && (isFinite(data20))){
 if(data20 > 1024 || isNaN(data20)){
-const err45 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.max,data:data20};
+const err45 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema87.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -7141,7 +7284,7 @@ vErrors.push(err45);
 errors++;
 }
 if(data20 < 1 || isNaN(data20)){
-const err46 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.max,data:data20};
+const err46 = {instancePath:instancePath+"/pool/max",schemaPath:"#/$defs/PoolConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema87.properties.max,data:data20};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -7153,7 +7296,7 @@ errors++;
 }
 let data21 = data18.perPrincipal;
 if(!(((typeof data21 == "number") && (!(data21 % 1) && !isNaN(data21))) && (isFinite(data21)))){
-const err47 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema85.properties.perPrincipal.type,parentSchema:schema85.properties.perPrincipal,data:data21};
+const err47 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/type",keyword:"type",params:{type: "integer"},schema:schema87.properties.perPrincipal.type,parentSchema:schema87.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -7164,7 +7307,7 @@ errors++;
 }
 if((typeof data21 == "number") && (isFinite(data21))){
 if(data21 > 1024 || isNaN(data21)){
-const err48 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema85.properties.perPrincipal,data:data21};
+const err48 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1024},schema:1024,parentSchema:schema87.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -7174,7 +7317,7 @@ vErrors.push(err48);
 errors++;
 }
 if(data21 < 1 || isNaN(data21)){
-const err49 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema85.properties.perPrincipal,data:data21};
+const err49 = {instancePath:instancePath+"/pool/perPrincipal",schemaPath:"#/$defs/PoolConfig/properties/perPrincipal/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema87.properties.perPrincipal,data:data21};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -7186,7 +7329,7 @@ errors++;
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema85.type,parentSchema:schema85,data:data18};
+const err50 = {instancePath:instancePath+"/pool",schemaPath:"#/$defs/PoolConfig/type",keyword:"type",params:{type: "object"},schema:schema87.type,parentSchema:schema87,data:data18};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -7234,26 +7377,26 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate49(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-errors = vErrors.length;
-}
-}
-if(data.prompts !== undefined){
-if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+if(!(validate51(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
 vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
 errors = vErrors.length;
 }
 }
-if(data.resources !== undefined){
-if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+if(data.prompts !== undefined){
+if(!(validate53(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
 vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+errors = vErrors.length;
+}
+}
+if(data.resources !== undefined){
+if(!(validate55(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema130.type,parentSchema:schema130,data};
+const err54 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema132.type,parentSchema:schema132,data};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -7262,17 +7405,17 @@ vErrors.push(err54);
 }
 errors++;
 }
-validate71.errors = vErrors;
+validate73.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate23(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate25(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.type === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema39.required,parentSchema:schema39,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "type"},schema:schema41.required,parentSchema:schema41,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7284,31 +7427,31 @@ errors++;
 const tag0 = data.type;
 if(typeof tag0 == "string"){
 if(tag0 === "stdio"){
-if(!(validate24(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate24.errors : vErrors.concat(validate24.errors);
+if(!(validate26(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "http"){
-if(!(validate55(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
+if(!(validate57(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate57.errors : vErrors.concat(validate57.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "sse"){
-if(!(validate63(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate63.errors : vErrors.concat(validate63.errors);
+if(!(validate65(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate65.errors : vErrors.concat(validate65.errors);
 errors = vErrors.length;
 }
 }
 else if(tag0 === "ws"){
-if(!(validate71(data, {instancePath,parentData,parentDataProperty,rootData}))){
-vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
+if(!(validate73(data, {instancePath,parentData,parentDataProperty,rootData}))){
+vErrors = vErrors === null ? validate73.errors : vErrors.concat(validate73.errors);
 errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema39.discriminator,parentSchema:schema39,data};
+const err1 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "mapping", tag: "type", tagValue: tag0},schema:schema41.discriminator,parentSchema:schema41,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7319,7 +7462,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema39.discriminator,parentSchema:schema39,data};
+const err2 = {instancePath,schemaPath:"#/discriminator",keyword:"discriminator",params:{error: "tag", tag: "type", tagValue: tag0},schema:schema41.discriminator,parentSchema:schema41,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7330,7 +7473,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema39.type,parentSchema:schema39,data};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema41.type,parentSchema:schema41,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7339,13 +7482,13 @@ vErrors.push(err3);
 }
 errors++;
 }
-validate23.errors = vErrors;
+validate25.errors = vErrors;
 return errors === 0;
 }
 
-const schema144 = {"type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"$ref":"#/$defs/headerName"},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"}}}};
+const schema146 = {"type":"object","additionalProperties":false,"required":["upstreams"],"properties":{"header":{"$ref":"#/$defs/headerName"},"upstreams":{"description":"HTTP upstreams that get it.","type":"array","minItems":1,"items":{"type":"string"}}}};
 
-function validate84(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -7353,7 +7496,7 @@ if(data.header === undefined){
 data.header = "X-Session-ID";
 }
 if(data.upstreams === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},schema:schema144.required,parentSchema:schema144,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "upstreams"},schema:schema146.required,parentSchema:schema146,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7364,7 +7507,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((key0 === "header") || (key0 === "upstreams"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema144,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema146,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7376,8 +7519,8 @@ errors++;
 }
 let data0 = data.header;
 if(typeof data0 === "string"){
-if(!pattern6.test(data0)){
-const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data0};
+if(!pattern7.test(data0)){
+const err2 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema29,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7388,7 +7531,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data0};
+const err3 = {instancePath:instancePath+"/header",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema29.type,parentSchema:schema29,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7401,7 +7544,7 @@ if(data.upstreams !== undefined){
 let data1 = data.upstreams;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema144.properties.upstreams,data:data1};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema146.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7414,7 +7557,7 @@ const len0 = data1.length;
 for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 !== "string"){
-const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema144.properties.upstreams.items.type,parentSchema:schema144.properties.upstreams.items,data:data2};
+const err5 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema146.properties.upstreams.items.type,parentSchema:schema146.properties.upstreams.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7426,7 +7569,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema144.properties.upstreams.type,parentSchema:schema144.properties.upstreams,data:data1};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema146.properties.upstreams.type,parentSchema:schema146.properties.upstreams,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7438,7 +7581,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema144.type,parentSchema:schema144,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema146.type,parentSchema:schema146,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7447,14 +7590,14 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate84.errors = vErrors;
+validate86.errors = vErrors;
 return errors === 0;
 }
 
-const schema146 = {"type":"object","additionalProperties":false,"properties":{"file":{"x-private":"file","type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
-const schema148 = {"x-globs":true,"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
+const schema148 = {"type":"object","additionalProperties":false,"properties":{"file":{"x-private":"file","type":"string","minLength":1},"maxSize":{"$ref":"#/$defs/size"},"keep":{"type":"integer","minimum":0,"maximum":1000},"methods":{"$ref":"#/$defs/globs"},"values":{"$ref":"#/$defs/globs"},"sessions":{"enum":["hash","plain"],"type":"string"},"chain":{"type":"boolean"},"onFailure":{"enum":["continue","refuse"],"type":"string"}}};
+const schema150 = {"x-globs":true,"type":["string","array"],"minLength":1,"minItems":1,"items":{"type":"string","minLength":1}};
 
-function validate86(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate88(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -7478,7 +7621,7 @@ data.onFailure = "continue";
 }
 for(const key0 in data){
 if(!((((((((key0 === "file") || (key0 === "maxSize")) || (key0 === "keep")) || (key0 === "methods")) || (key0 === "values")) || (key0 === "sessions")) || (key0 === "chain")) || (key0 === "onFailure"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema146,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema148,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7492,7 +7635,7 @@ if(data.file !== undefined){
 let data0 = data.file;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema146.properties.file,data:data0};
+const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7503,7 +7646,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema146.properties.file.type,parentSchema:schema146.properties.file,data:data0};
+const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema148.properties.file.type,parentSchema:schema148.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7515,7 +7658,7 @@ errors++;
 }
 let data1 = data.maxSize;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err3 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data1};
+const err3 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7526,7 +7669,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data1};
+const err4 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7537,8 +7680,8 @@ errors++;
 }
 }
 if(typeof data1 === "string"){
-if(!pattern10.test(data1)){
-const err5 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data1};
+if(!pattern11.test(data1)){
+const err5 = {instancePath:instancePath+"/maxSize",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7550,7 +7693,7 @@ errors++;
 }
 let data2 = data.keep;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/type",keyword:"type",params:{type: "integer"},schema:schema146.properties.keep.type,parentSchema:schema146.properties.keep,data:data2};
+const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/type",keyword:"type",params:{type: "integer"},schema:schema148.properties.keep.type,parentSchema:schema148.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7561,7 +7704,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1000 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema146.properties.keep,data:data2};
+const err7 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema148.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7571,7 +7714,7 @@ vErrors.push(err7);
 errors++;
 }
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema146.properties.keep,data:data2};
+const err8 = {instancePath:instancePath+"/keep",schemaPath:"#/properties/keep/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema148.properties.keep,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7583,7 +7726,7 @@ errors++;
 }
 let data3 = data.methods;
 if((typeof data3 !== "string") && (!(Array.isArray(data3)))){
-const err9 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data3};
+const err9 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7594,7 +7737,7 @@ errors++;
 }
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data3};
+const err10 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7606,7 +7749,7 @@ errors++;
 }
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err11 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data3};
+const err11 = {instancePath:instancePath+"/methods",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7620,7 +7763,7 @@ for(let i0=0; i0<len0; i0++){
 let data4 = data3[i0];
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data4};
+const err12 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7631,7 +7774,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data4};
+const err13 = {instancePath:instancePath+"/methods/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7645,7 +7788,7 @@ errors++;
 if(data.values !== undefined){
 let data5 = data.values;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err14 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data5};
+const err14 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -7656,7 +7799,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
+const err15 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -7668,7 +7811,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
+const err16 = {instancePath:instancePath+"/values",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -7682,7 +7825,7 @@ for(let i1=0; i1<len1; i1++){
 let data6 = data5[i1];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data6};
+const err17 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -7693,7 +7836,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data6};
+const err18 = {instancePath:instancePath+"/values/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -7707,7 +7850,7 @@ errors++;
 }
 let data7 = data.sessions;
 if(typeof data7 !== "string"){
-const err19 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "string"},schema:schema146.properties.sessions.type,parentSchema:schema146.properties.sessions,data:data7};
+const err19 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "string"},schema:schema148.properties.sessions.type,parentSchema:schema148.properties.sessions,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -7717,7 +7860,7 @@ vErrors.push(err19);
 errors++;
 }
 if(!((data7 === "hash") || (data7 === "plain"))){
-const err20 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/enum",keyword:"enum",params:{allowedValues: schema146.properties.sessions.enum},schema:schema146.properties.sessions.enum,parentSchema:schema146.properties.sessions,data:data7};
+const err20 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/enum",keyword:"enum",params:{allowedValues: schema148.properties.sessions.enum},schema:schema148.properties.sessions.enum,parentSchema:schema148.properties.sessions,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -7728,7 +7871,7 @@ errors++;
 }
 let data8 = data.chain;
 if(typeof data8 !== "boolean"){
-const err21 = {instancePath:instancePath+"/chain",schemaPath:"#/properties/chain/type",keyword:"type",params:{type: "boolean"},schema:schema146.properties.chain.type,parentSchema:schema146.properties.chain,data:data8};
+const err21 = {instancePath:instancePath+"/chain",schemaPath:"#/properties/chain/type",keyword:"type",params:{type: "boolean"},schema:schema148.properties.chain.type,parentSchema:schema148.properties.chain,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -7739,7 +7882,7 @@ errors++;
 }
 let data9 = data.onFailure;
 if(typeof data9 !== "string"){
-const err22 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema146.properties.onFailure.type,parentSchema:schema146.properties.onFailure,data:data9};
+const err22 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema148.properties.onFailure.type,parentSchema:schema148.properties.onFailure,data:data9};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -7749,7 +7892,7 @@ vErrors.push(err22);
 errors++;
 }
 if(!((data9 === "continue") || (data9 === "refuse"))){
-const err23 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema146.properties.onFailure.enum},schema:schema146.properties.onFailure.enum,parentSchema:schema146.properties.onFailure,data:data9};
+const err23 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema148.properties.onFailure.enum},schema:schema148.properties.onFailure.enum,parentSchema:schema148.properties.onFailure,data:data9};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -7760,7 +7903,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema146.type,parentSchema:schema146,data};
+const err24 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema148.type,parentSchema:schema148,data};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -7769,20 +7912,20 @@ vErrors.push(err24);
 }
 errors++;
 }
-validate86.errors = vErrors;
+validate88.errors = vErrors;
 return errors === 0;
 }
 
-const schema152 = {"type":"object","additionalProperties":false,"properties":{"upstreams":{"type":"array","items":{"type":"string"}},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"}},"eras":{"enum":["auto","both","legacy"],"type":"string"},"instructions":{"type":"string"},"principals":{"$ref":"#/$defs/globList"}}};
-const schema153 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}}};
+const schema154 = {"type":"object","additionalProperties":false,"properties":{"upstreams":{"type":"array","items":{"type":"string"}},"tools":{"$ref":"#/$defs/ProfileFilterConfig"},"prompts":{"$ref":"#/$defs/ProfileFilterConfig"},"resources":{"$ref":"#/$defs/ProfileFilterConfig"},"prefixes":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/prefix"}},"eras":{"enum":["auto","both","legacy"],"type":"string"},"instructions":{"type":"string"},"principals":{"$ref":"#/$defs/globList"}}};
+const schema155 = {"type":"object","additionalProperties":false,"properties":{"allow":{"$ref":"#/$defs/allow"},"deny":{"$ref":"#/$defs/deny"}}};
 
-function validate89(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate91(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((key0 === "allow") || (key0 === "deny"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema153,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema155,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7800,7 +7943,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data1};
+const err1 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7811,7 +7954,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data1};
+const err2 = {instancePath:instancePath+"/allow/" + i0,schemaPath:"#/$defs/allow/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7823,7 +7966,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data0};
+const err3 = {instancePath:instancePath+"/allow",schemaPath:"#/$defs/allow/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7841,7 +7984,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data3};
+const err4 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7852,7 +7995,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data3};
+const err5 = {instancePath:instancePath+"/deny/" + i1,schemaPath:"#/$defs/deny/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7864,7 +8007,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/$defs/deny/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7876,7 +8019,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema153.type,parentSchema:schema153,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema155.type,parentSchema:schema155,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7885,19 +8028,19 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate89.errors = vErrors;
+validate91.errors = vErrors;
 return errors === 0;
 }
 
-const pattern4 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
+const pattern5 = new RegExp("^[a-z][a-z0-9-]{0,31}$", "u");
 
-function validate88(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate90(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "prefixes")) || (key0 === "eras")) || (key0 === "instructions")) || (key0 === "principals"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema152,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema154,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -7914,7 +8057,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 !== "string"){
-const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema152.properties.upstreams.items.type,parentSchema:schema152.properties.upstreams.items,data:data1};
+const err1 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/properties/upstreams/items/type",keyword:"type",params:{type: "string"},schema:schema154.properties.upstreams.items.type,parentSchema:schema154.properties.upstreams.items,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7926,7 +8069,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema152.properties.upstreams.type,parentSchema:schema152.properties.upstreams,data:data0};
+const err2 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "array"},schema:schema154.properties.upstreams.type,parentSchema:schema154.properties.upstreams,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7937,20 +8080,20 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate89(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate89.errors : vErrors.concat(validate89.errors);
+if(!(validate91(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate91.errors : vErrors.concat(validate91.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate89(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate89.errors : vErrors.concat(validate89.errors);
+if(!(validate91(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate91.errors : vErrors.concat(validate91.errors);
 errors = vErrors.length;
 }
 }
 if(data.resources !== undefined){
-if(!(validate89(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate89.errors : vErrors.concat(validate89.errors);
+if(!(validate91(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate91.errors : vErrors.concat(validate91.errors);
 errors = vErrors.length;
 }
 }
@@ -7960,8 +8103,8 @@ if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
 for(const key1 in data5){
 const _errs11 = errors;
 if(typeof key1 === "string"){
-if(!pattern4.test(key1)){
-const err3 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key1,propertyName:key1};
+if(!pattern5.test(key1)){
+const err3 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema25,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7972,7 +8115,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key1,propertyName:key1};
+const err4 = {instancePath:instancePath+"/prefixes",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7983,7 +8126,7 @@ errors++;
 }
 var valid3 = _errs11 === errors;
 if(!valid3){
-const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema152.properties.prefixes.propertyNames,parentSchema:schema152.properties.prefixes,data:data5};
+const err5 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema154.properties.prefixes.propertyNames,parentSchema:schema154.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7996,8 +8139,8 @@ errors++;
 for(const key2 in data5){
 let data6 = data5[key2];
 if(typeof data6 === "string"){
-if(!pattern20.test(data6)){
-const err6 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema47,data:data6};
+if(!pattern21.test(data6)){
+const err6 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,64}$"},schema:"^[A-Za-z0-9_.-]{0,64}$",parentSchema:schema49,data:data6};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8008,7 +8151,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema47.type,parentSchema:schema47,data:data6};
+const err7 = {instancePath:instancePath+"/prefixes/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/prefix/type",keyword:"type",params:{type: "string"},schema:schema49.type,parentSchema:schema49,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8020,7 +8163,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},schema:schema152.properties.prefixes.type,parentSchema:schema152.properties.prefixes,data:data5};
+const err8 = {instancePath:instancePath+"/prefixes",schemaPath:"#/properties/prefixes/type",keyword:"type",params:{type: "object"},schema:schema154.properties.prefixes.type,parentSchema:schema154.properties.prefixes,data:data5};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8033,7 +8176,7 @@ errors++;
 if(data.eras !== undefined){
 let data7 = data.eras;
 if(typeof data7 !== "string"){
-const err9 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/type",keyword:"type",params:{type: "string"},schema:schema152.properties.eras.type,parentSchema:schema152.properties.eras,data:data7};
+const err9 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/type",keyword:"type",params:{type: "string"},schema:schema154.properties.eras.type,parentSchema:schema154.properties.eras,data:data7};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8043,7 +8186,7 @@ vErrors.push(err9);
 errors++;
 }
 if(!(((data7 === "auto") || (data7 === "both")) || (data7 === "legacy"))){
-const err10 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/enum",keyword:"enum",params:{allowedValues: schema152.properties.eras.enum},schema:schema152.properties.eras.enum,parentSchema:schema152.properties.eras,data:data7};
+const err10 = {instancePath:instancePath+"/eras",schemaPath:"#/properties/eras/enum",keyword:"enum",params:{allowedValues: schema154.properties.eras.enum},schema:schema154.properties.eras.enum,parentSchema:schema154.properties.eras,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8056,7 +8199,7 @@ errors++;
 if(data.instructions !== undefined){
 let data8 = data.instructions;
 if(typeof data8 !== "string"){
-const err11 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema152.properties.instructions.type,parentSchema:schema152.properties.instructions,data:data8};
+const err11 = {instancePath:instancePath+"/instructions",schemaPath:"#/properties/instructions/type",keyword:"type",params:{type: "string"},schema:schema154.properties.instructions.type,parentSchema:schema154.properties.instructions,data:data8};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8074,7 +8217,7 @@ for(let i1=0; i1<len1; i1++){
 let data10 = data9[i1];
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err12 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema61.items,data:data10};
+const err12 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema63.items,data:data10};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8085,7 +8228,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema61.items.type,parentSchema:schema61.items,data:data10};
+const err13 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globList/items/type",keyword:"type",params:{type: "string"},schema:schema63.items.type,parentSchema:schema63.items,data:data10};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8097,7 +8240,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema61.type,parentSchema:schema61,data:data9};
+const err14 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globList/type",keyword:"type",params:{type: "array"},schema:schema63.type,parentSchema:schema63,data:data9};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8109,7 +8252,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema152.type,parentSchema:schema152,data};
+const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema154.type,parentSchema:schema154,data};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8118,13 +8261,13 @@ vErrors.push(err15);
 }
 errors++;
 }
-validate88.errors = vErrors;
+validate90.errors = vErrors;
 return errors === 0;
 }
 
-const schema160 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"},"negative":{"$ref":"#/$defs/duration"},"maxEntries":{"type":"integer","minimum":1,"maximum":10000000},"maxBytes":{"$ref":"#/$defs/size"},"meta":{"type":"boolean"}}};
+const schema162 = {"type":"object","additionalProperties":false,"properties":{"lists":{"$ref":"#/$defs/cacheTimes"},"resources":{"$ref":"#/$defs/cacheTimes"},"prompts":{"$ref":"#/$defs/cacheTimes"},"tools":{"$ref":"#/$defs/cacheTools"},"negative":{"$ref":"#/$defs/duration"},"maxEntries":{"type":"integer","minimum":1,"maximum":10000000},"maxBytes":{"$ref":"#/$defs/size"},"meta":{"type":"boolean"}}};
 
-function validate94(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate96(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -8145,7 +8288,7 @@ data.meta = false;
 }
 for(const key0 in data){
 if(!((((((((key0 === "lists") || (key0 === "resources")) || (key0 === "prompts")) || (key0 === "tools")) || (key0 === "negative")) || (key0 === "maxEntries")) || (key0 === "maxBytes")) || (key0 === "meta"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema160,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema162,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8155,25 +8298,25 @@ vErrors.push(err0);
 errors++;
 }
 }
-if(!(validate38(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+if(!(validate40(data.lists, {instancePath:instancePath+"/lists",parentData:data,parentDataProperty:"lists",rootData}))){
+vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
 errors = vErrors.length;
 }
 if(data.resources !== undefined){
-if(!(validate38(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+if(!(validate40(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate38(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate38.errors : vErrors.concat(validate38.errors);
+if(!(validate40(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate40.errors : vErrors.concat(validate40.errors);
 errors = vErrors.length;
 }
 }
 if(data.tools !== undefined){
-if(!(validate44(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate44.errors : vErrors.concat(validate44.errors);
+if(!(validate46(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate46.errors : vErrors.concat(validate46.errors);
 errors = vErrors.length;
 }
 }
@@ -8214,7 +8357,7 @@ errors++;
 }
 let data5 = data.maxEntries;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},schema:schema160.properties.maxEntries.type,parentSchema:schema160.properties.maxEntries,data:data5};
+const err4 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/type",keyword:"type",params:{type: "integer"},schema:schema162.properties.maxEntries.type,parentSchema:schema162.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8225,7 +8368,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 10000000 || isNaN(data5)){
-const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema160.properties.maxEntries,data:data5};
+const err5 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema162.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8235,7 +8378,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema160.properties.maxEntries,data:data5};
+const err6 = {instancePath:instancePath+"/maxEntries",schemaPath:"#/properties/maxEntries/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema162.properties.maxEntries,data:data5};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8247,7 +8390,7 @@ errors++;
 }
 let data6 = data.maxBytes;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
+const err7 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8258,7 +8401,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
+const err8 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8269,8 +8412,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern10.test(data6)){
-const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
+if(!pattern11.test(data6)){
+const err9 = {instancePath:instancePath+"/maxBytes",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8282,7 +8425,7 @@ errors++;
 }
 let data7 = data.meta;
 if(typeof data7 !== "boolean"){
-const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},schema:schema160.properties.meta.type,parentSchema:schema160.properties.meta,data:data7};
+const err10 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "boolean"},schema:schema162.properties.meta.type,parentSchema:schema162.properties.meta,data:data7};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8293,7 +8436,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema160.type,parentSchema:schema160,data};
+const err11 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema162.type,parentSchema:schema162,data};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8302,20 +8445,20 @@ vErrors.push(err11);
 }
 errors++;
 }
-validate94.errors = vErrors;
+validate96.errors = vErrors;
 return errors === 0;
 }
 
-const schema163 = {"type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch"},"to":{"type":"string"},"deny":{"type":"string","minLength":1}}};
-const schema164 = {"type":"object","additionalProperties":false,"properties":{"tool":{"$ref":"#/$defs/globs"},"prompt":{"$ref":"#/$defs/globs"},"resource":{"$ref":"#/$defs/globs"},"method":{"$ref":"#/$defs/globs"},"client":{"$ref":"#/$defs/globs"},"principal":{"$ref":"#/$defs/globs"}}};
+const schema165 = {"type":"object","additionalProperties":false,"oneOf":[{"required":["to"]},{"required":["deny"]}],"x-says":"a route has either \"to\" or \"deny\"","properties":{"match":{"$ref":"#/$defs/RouteMatch"},"to":{"type":"string"},"deny":{"type":"string","minLength":1}}};
+const schema166 = {"type":"object","additionalProperties":false,"properties":{"tool":{"$ref":"#/$defs/globs"},"prompt":{"$ref":"#/$defs/globs"},"resource":{"$ref":"#/$defs/globs"},"method":{"$ref":"#/$defs/globs"},"client":{"$ref":"#/$defs/globs"},"principal":{"$ref":"#/$defs/globs"}}};
 
-function validate101(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate103(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "tool") || (key0 === "prompt")) || (key0 === "resource")) || (key0 === "method")) || (key0 === "client")) || (key0 === "principal"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema164,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema166,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8328,7 +8471,7 @@ errors++;
 if(data.tool !== undefined){
 let data0 = data.tool;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data0};
+const err1 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8339,7 +8482,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data0};
+const err2 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8351,7 +8494,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data0};
+const err3 = {instancePath:instancePath+"/tool",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8365,7 +8508,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data1};
+const err4 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8376,7 +8519,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data1};
+const err5 = {instancePath:instancePath+"/tool/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8391,7 +8534,7 @@ errors++;
 if(data.prompt !== undefined){
 let data2 = data.prompt;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data2};
+const err6 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8402,7 +8545,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
+const err7 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8414,7 +8557,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
+const err8 = {instancePath:instancePath+"/prompt",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8428,7 +8571,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data3};
+const err9 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8439,7 +8582,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data3};
+const err10 = {instancePath:instancePath+"/prompt/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8454,7 +8597,7 @@ errors++;
 if(data.resource !== undefined){
 let data4 = data.resource;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data4};
+const err11 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8465,7 +8608,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
+const err12 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8477,7 +8620,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8491,7 +8634,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data5};
+const err14 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8502,7 +8645,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data5};
+const err15 = {instancePath:instancePath+"/resource/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -8517,7 +8660,7 @@ errors++;
 if(data.method !== undefined){
 let data6 = data.method;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data6};
+const err16 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8528,7 +8671,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
+const err17 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8540,7 +8683,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
+const err18 = {instancePath:instancePath+"/method",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -8554,7 +8697,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data7};
+const err19 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data7};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -8565,7 +8708,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data7};
+const err20 = {instancePath:instancePath+"/method/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -8580,7 +8723,7 @@ errors++;
 if(data.client !== undefined){
 let data8 = data.client;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data8};
+const err21 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -8591,7 +8734,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data8};
+const err22 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -8603,7 +8746,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data8};
+const err23 = {instancePath:instancePath+"/client",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -8617,7 +8760,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data9};
+const err24 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -8628,7 +8771,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data9};
+const err25 = {instancePath:instancePath+"/client/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -8643,7 +8786,7 @@ errors++;
 if(data.principal !== undefined){
 let data10 = data.principal;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data10};
+const err26 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data10};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -8654,7 +8797,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data10};
+const err27 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -8666,7 +8809,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data10};
+const err28 = {instancePath:instancePath+"/principal",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -8680,7 +8823,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data11};
+const err29 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data11};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -8691,7 +8834,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data11};
+const err30 = {instancePath:instancePath+"/principal/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -8705,7 +8848,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema164.type,parentSchema:schema164,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema166.type,parentSchema:schema166,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -8714,12 +8857,12 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate101.errors = vErrors;
+validate103.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate100(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate102(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -8728,7 +8871,7 @@ let passing0 = null;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.to === undefined){
-const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},schema:schema163.oneOf[0].required,parentSchema:schema163.oneOf[0],data};
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "to"},schema:schema165.oneOf[0].required,parentSchema:schema165.oneOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8746,7 +8889,7 @@ passing0 = 0;
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.deny === undefined){
-const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},schema:schema163.oneOf[1].required,parentSchema:schema163.oneOf[1],data};
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "deny"},schema:schema165.oneOf[1].required,parentSchema:schema165.oneOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8768,7 +8911,7 @@ passing0 = 1;
 }
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},schema:schema163.oneOf,parentSchema:schema163,data};
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0},schema:schema165.oneOf,parentSchema:schema165,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8794,7 +8937,7 @@ data.match = {};
 }
 for(const key0 in data){
 if(!(((key0 === "match") || (key0 === "to")) || (key0 === "deny"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema163,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema165,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8804,14 +8947,14 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(!(validate101(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
-vErrors = vErrors === null ? validate101.errors : vErrors.concat(validate101.errors);
+if(!(validate103(data.match, {instancePath:instancePath+"/match",parentData:data,parentDataProperty:"match",rootData}))){
+vErrors = vErrors === null ? validate103.errors : vErrors.concat(validate103.errors);
 errors = vErrors.length;
 }
 if(data.to !== undefined){
 let data1 = data.to;
 if(typeof data1 !== "string"){
-const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},schema:schema163.properties.to.type,parentSchema:schema163.properties.to,data:data1};
+const err4 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},schema:schema165.properties.to.type,parentSchema:schema165.properties.to,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8825,7 +8968,7 @@ if(data.deny !== undefined){
 let data2 = data.deny;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema163.properties.deny,data:data2};
+const err5 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema165.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8836,7 +8979,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},schema:schema163.properties.deny.type,parentSchema:schema163.properties.deny,data:data2};
+const err6 = {instancePath:instancePath+"/deny",schemaPath:"#/properties/deny/type",keyword:"type",params:{type: "string"},schema:schema165.properties.deny.type,parentSchema:schema165.properties.deny,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8848,7 +8991,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema163.type,parentSchema:schema163,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema165.type,parentSchema:schema165,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8857,19 +9000,19 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate100.errors = vErrors;
+validate102.errors = vErrors;
 return errors === 0;
 }
 
-const schema171 = {"type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
+const schema173 = {"type":"object","additionalProperties":false,"properties":{"tools":{"$ref":"#/$defs/FilterConfig"},"prompts":{"$ref":"#/$defs/FilterConfig"},"resources":{"$ref":"#/$defs/ResourceFilterConfig"}}};
 
-function validate104(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate106(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "tools") || (key0 === "prompts")) || (key0 === "resources"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema171,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8880,26 +9023,26 @@ errors++;
 }
 }
 if(data.tools !== undefined){
-if(!(validate51(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
-vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+if(!(validate53(data.tools, {instancePath:instancePath+"/tools",parentData:data,parentDataProperty:"tools",rootData}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
 errors = vErrors.length;
 }
 }
 if(data.prompts !== undefined){
-if(!(validate51(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
-vErrors = vErrors === null ? validate51.errors : vErrors.concat(validate51.errors);
+if(!(validate53(data.prompts, {instancePath:instancePath+"/prompts",parentData:data,parentDataProperty:"prompts",rootData}))){
+vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
 errors = vErrors.length;
 }
 }
 if(data.resources !== undefined){
-if(!(validate53(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
-vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+if(!(validate55(data.resources, {instancePath:instancePath+"/resources",parentData:data,parentDataProperty:"resources",rootData}))){
+vErrors = vErrors === null ? validate55.errors : vErrors.concat(validate55.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema171.type,parentSchema:schema171,data};
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema173.type,parentSchema:schema173,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8908,18 +9051,18 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate104.errors = vErrors;
+validate106.errors = vErrors;
 return errors === 0;
 }
 
-const schema172 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"}},"keysFile":{"x-private":"file","type":"string","minLength":1},"keyHeader":{"$ref":"#/$defs/headerName"},"jwt":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"}},"resource":{"type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"except":{"type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}},"rules":{"type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"}}}};
-const schema173 = {"type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces"},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it"},"scopes":{"type":"array","items":{"$ref":"#/$defs/scope"}},"principal":{"type":"string","minLength":1,"maxLength":256}}};
-const schema174 = {"type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes"};
-const pattern83 = new RegExp("^[^\\s]{1,64}$", "u");
-const pattern84 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
-const pattern85 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
+const schema174 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["keys"]},{"required":["keysFile"]},{"required":["jwt"]}],"x-says":"auth needs \"keys\", \"keysFile\" or \"jwt\"","properties":{"keys":{"type":"array","maxItems":1000,"items":{"$ref":"#/$defs/ApiKeyConfig"}},"keysFile":{"x-private":"file","type":"string","minLength":1},"keyHeader":{"$ref":"#/$defs/headerName"},"jwt":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/JwtIssuerConfig"}},"resource":{"type":"string","pattern":"^https?://[^\\s#?]+$","x-says":"an http or https URL without query and fragment"},"listeners":{"type":"array","minItems":1,"items":{"type":"string"}},"except":{"type":"array","items":{"type":"string","pattern":"^/[^\\s?#]*$","x-says":"a path that begins with a slash"}},"rules":{"type":"array","items":{"$ref":"#/$defs/AccessRuleConfig"}}}};
+const schema175 = {"type":"object","additionalProperties":false,"required":["name","hash"],"properties":{"name":{"description":"Name of the key.","type":"string","pattern":"^[^\\s]{1,64}$","x-says":"a name of at most 64 characters without spaces"},"hash":{"description":"SHA-256 of the key. The key itself is stored nowhere.","type":"string","pattern":"^sha256:[0-9a-f]{64}$","x-says":"sha256: and 64 hexadecimal digits, as gateway key new prints it"},"scopes":{"type":"array","items":{"$ref":"#/$defs/scope"}},"principal":{"type":"string","minLength":1,"maxLength":256}}};
+const schema176 = {"type":"string","pattern":"^[!#-\\[\\]-~]{1,128}$","x-says":"a scope: no spaces, quotes or backslashes"};
+const pattern84 = new RegExp("^[^\\s]{1,64}$", "u");
+const pattern85 = new RegExp("^sha256:[0-9a-f]{64}$", "u");
+const pattern86 = new RegExp("^[!#-\\[\\]-~]{1,128}$", "u");
 
-function validate110(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate112(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -8927,7 +9070,7 @@ if(data.scopes === undefined){
 data.scopes = [];
 }
 if(data.name === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},schema:schema173.required,parentSchema:schema173,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},schema:schema175.required,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -8937,7 +9080,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.hash === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},schema:schema173.required,parentSchema:schema173,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "hash"},schema:schema175.required,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8948,7 +9091,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "name") || (key0 === "hash")) || (key0 === "scopes")) || (key0 === "principal"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema173,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8961,8 +9104,8 @@ errors++;
 if(data.name !== undefined){
 let data0 = data.name;
 if(typeof data0 === "string"){
-if(!pattern83.test(data0)){
-const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},schema:"^[^\\s]{1,64}$",parentSchema:schema173.properties.name,data:data0};
+if(!pattern84.test(data0)){
+const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "^[^\\s]{1,64}$"},schema:"^[^\\s]{1,64}$",parentSchema:schema175.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8973,7 +9116,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},schema:schema173.properties.name.type,parentSchema:schema173.properties.name,data:data0};
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},schema:schema175.properties.name.type,parentSchema:schema175.properties.name,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8986,8 +9129,8 @@ errors++;
 if(data.hash !== undefined){
 let data1 = data.hash;
 if(typeof data1 === "string"){
-if(!pattern84.test(data1)){
-const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema173.properties.hash,data:data1};
+if(!pattern85.test(data1)){
+const err5 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/pattern",keyword:"pattern",params:{pattern: "^sha256:[0-9a-f]{64}$"},schema:"^sha256:[0-9a-f]{64}$",parentSchema:schema175.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8998,7 +9141,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},schema:schema173.properties.hash.type,parentSchema:schema173.properties.hash,data:data1};
+const err6 = {instancePath:instancePath+"/hash",schemaPath:"#/properties/hash/type",keyword:"type",params:{type: "string"},schema:schema175.properties.hash.type,parentSchema:schema175.properties.hash,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9014,8 +9157,8 @@ const len0 = data2.length;
 for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
-if(!pattern85.test(data3)){
-const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema174,data:data3};
+if(!pattern86.test(data3)){
+const err7 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema176,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9026,7 +9169,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema174.type,parentSchema:schema174,data:data3};
+const err8 = {instancePath:instancePath+"/scopes/" + i0,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema176.type,parentSchema:schema176,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9038,7 +9181,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema173.properties.scopes.type,parentSchema:schema173.properties.scopes,data:data2};
+const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema175.properties.scopes.type,parentSchema:schema175.properties.scopes,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9051,7 +9194,7 @@ if(data.principal !== undefined){
 let data4 = data.principal;
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema173.properties.principal,data:data4};
+const err10 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema175.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9061,7 +9204,7 @@ vErrors.push(err10);
 errors++;
 }
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema173.properties.principal,data:data4};
+const err11 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema175.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9072,7 +9215,7 @@ errors++;
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},schema:schema173.properties.principal.type,parentSchema:schema173.properties.principal,data:data4};
+const err12 = {instancePath:instancePath+"/principal",schemaPath:"#/properties/principal/type",keyword:"type",params:{type: "string"},schema:schema175.properties.principal.type,parentSchema:schema175.properties.principal,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9084,7 +9227,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema173.type,parentSchema:schema173,data};
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema175.type,parentSchema:schema175,data};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9093,13 +9236,13 @@ vErrors.push(err13);
 }
 errors++;
 }
-validate110.errors = vErrors;
+validate112.errors = vErrors;
 return errors === 0;
 }
 
-const schema176 = {"type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1},"audience":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"algorithms":{"type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]}},"leeway":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"requires":{"type":"array","items":{"type":"string","minLength":1}},"type":{"type":"string","minLength":1}}};
+const schema178 = {"type":"object","additionalProperties":false,"required":["issuer","jwks"],"properties":{"issuer":{"description":"Its `iss`, to the letter.","type":"string","minLength":1},"jwks":{"description":"Its public keys: an https URL (http on loopback), or a file relative to the configuration.","type":"string","minLength":1},"audience":{"type":"array","minItems":1,"items":{"type":"string","minLength":1}},"algorithms":{"type":"array","minItems":1,"items":{"enum":["RS256","RS384","RS512","PS256","PS384","PS512","ES256","ES384","ES512","EdDSA","Ed25519"]}},"leeway":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"requires":{"type":"array","items":{"type":"string","minLength":1}},"type":{"type":"string","minLength":1}}};
 
-function validate112(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -9113,7 +9256,7 @@ if(data.requires === undefined){
 data.requires = [];
 }
 if(data.issuer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},schema:schema176.required,parentSchema:schema176,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "issuer"},schema:schema178.required,parentSchema:schema178,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9123,7 +9266,7 @@ vErrors.push(err0);
 errors++;
 }
 if(data.jwks === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},schema:schema176.required,parentSchema:schema176,data};
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "jwks"},schema:schema178.required,parentSchema:schema178,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9134,7 +9277,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((((((key0 === "issuer") || (key0 === "jwks")) || (key0 === "audience")) || (key0 === "algorithms")) || (key0 === "leeway")) || (key0 === "maxAge")) || (key0 === "requires")) || (key0 === "type"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema176,data};
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema178,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9148,7 +9291,7 @@ if(data.issuer !== undefined){
 let data0 = data.issuer;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.issuer,data:data0};
+const err3 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema178.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9159,7 +9302,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},schema:schema176.properties.issuer.type,parentSchema:schema176.properties.issuer,data:data0};
+const err4 = {instancePath:instancePath+"/issuer",schemaPath:"#/properties/issuer/type",keyword:"type",params:{type: "string"},schema:schema178.properties.issuer.type,parentSchema:schema178.properties.issuer,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9173,7 +9316,7 @@ if(data.jwks !== undefined){
 let data1 = data.jwks;
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.jwks,data:data1};
+const err5 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema178.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9184,7 +9327,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},schema:schema176.properties.jwks.type,parentSchema:schema176.properties.jwks,data:data1};
+const err6 = {instancePath:instancePath+"/jwks",schemaPath:"#/properties/jwks/type",keyword:"type",params:{type: "string"},schema:schema178.properties.jwks.type,parentSchema:schema178.properties.jwks,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9198,7 +9341,7 @@ if(data.audience !== undefined){
 let data2 = data.audience;
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema176.properties.audience,data:data2};
+const err7 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema178.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9212,7 +9355,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.audience.items,data:data3};
+const err8 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema178.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9223,7 +9366,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},schema:schema176.properties.audience.items.type,parentSchema:schema176.properties.audience.items,data:data3};
+const err9 = {instancePath:instancePath+"/audience/" + i0,schemaPath:"#/properties/audience/items/type",keyword:"type",params:{type: "string"},schema:schema178.properties.audience.items.type,parentSchema:schema178.properties.audience.items,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9235,7 +9378,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},schema:schema176.properties.audience.type,parentSchema:schema176.properties.audience,data:data2};
+const err10 = {instancePath:instancePath+"/audience",schemaPath:"#/properties/audience/type",keyword:"type",params:{type: "array"},schema:schema178.properties.audience.type,parentSchema:schema178.properties.audience,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9248,7 +9391,7 @@ errors++;
 let data4 = data.algorithms;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema176.properties.algorithms,data:data4};
+const err11 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema178.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9261,7 +9404,7 @@ const len1 = data4.length;
 for(let i1=0; i1<len1; i1++){
 let data5 = data4[i1];
 if(!(((((((((((data5 === "RS256") || (data5 === "RS384")) || (data5 === "RS512")) || (data5 === "PS256")) || (data5 === "PS384")) || (data5 === "PS512")) || (data5 === "ES256")) || (data5 === "ES384")) || (data5 === "ES512")) || (data5 === "EdDSA")) || (data5 === "Ed25519"))){
-const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema176.properties.algorithms.items.enum},schema:schema176.properties.algorithms.items.enum,parentSchema:schema176.properties.algorithms.items,data:data5};
+const err12 = {instancePath:instancePath+"/algorithms/" + i1,schemaPath:"#/properties/algorithms/items/enum",keyword:"enum",params:{allowedValues: schema178.properties.algorithms.items.enum},schema:schema178.properties.algorithms.items.enum,parentSchema:schema178.properties.algorithms.items,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9273,7 +9416,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},schema:schema176.properties.algorithms.type,parentSchema:schema176.properties.algorithms,data:data4};
+const err13 = {instancePath:instancePath+"/algorithms",schemaPath:"#/properties/algorithms/type",keyword:"type",params:{type: "array"},schema:schema178.properties.algorithms.type,parentSchema:schema178.properties.algorithms,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9361,7 +9504,7 @@ for(let i2=0; i2<len2; i2++){
 let data9 = data8[i2];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.requires.items,data:data9};
+const err20 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema178.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9372,7 +9515,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},schema:schema176.properties.requires.items.type,parentSchema:schema176.properties.requires.items,data:data9};
+const err21 = {instancePath:instancePath+"/requires/" + i2,schemaPath:"#/properties/requires/items/type",keyword:"type",params:{type: "string"},schema:schema178.properties.requires.items.type,parentSchema:schema178.properties.requires.items,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9384,7 +9527,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},schema:schema176.properties.requires.type,parentSchema:schema176.properties.requires,data:data8};
+const err22 = {instancePath:instancePath+"/requires",schemaPath:"#/properties/requires/type",keyword:"type",params:{type: "array"},schema:schema178.properties.requires.type,parentSchema:schema178.properties.requires,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9397,7 +9540,7 @@ if(data.type !== undefined){
 let data10 = data.type;
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema176.properties.type,data:data10};
+const err23 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema178.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9408,7 +9551,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema176.properties.type.type,parentSchema:schema176.properties.type,data:data10};
+const err24 = {instancePath:instancePath+"/type",schemaPath:"#/properties/type/type",keyword:"type",params:{type: "string"},schema:schema178.properties.type.type,parentSchema:schema178.properties.type,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9420,7 +9563,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema176.type,parentSchema:schema176,data};
+const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema178.type,parentSchema:schema178,data};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9429,13 +9572,13 @@ vErrors.push(err25);
 }
 errors++;
 }
-validate112.errors = vErrors;
+validate114.errors = vErrors;
 return errors === 0;
 }
 
-const schema179 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"prompts":{"$ref":"#/$defs/globs"},"resources":{"$ref":"#/$defs/globs"},"scopes":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"}},"principals":{"$ref":"#/$defs/globs"}}};
+const schema181 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["scopes"]},{"required":["principals"]}],"x-says":"a rule needs \"scopes\" or \"principals\"","properties":{"upstreams":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"prompts":{"$ref":"#/$defs/globs"},"resources":{"$ref":"#/$defs/globs"},"scopes":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/scope"}},"principals":{"$ref":"#/$defs/globs"}}};
 
-function validate114(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate116(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -9443,7 +9586,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.scopes === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},schema:schema179.anyOf[0].required,parentSchema:schema179.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "scopes"},schema:schema181.anyOf[0].required,parentSchema:schema181.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9459,7 +9602,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.principals === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},schema:schema179.anyOf[1].required,parentSchema:schema179.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "principals"},schema:schema181.anyOf[1].required,parentSchema:schema181.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9473,7 +9616,7 @@ var _valid0 = _errs3 === errors;
 valid0 = valid0 || _valid0;
 }
 if(!valid0){
-const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema179.anyOf,parentSchema:schema179,data};
+const err2 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema181.anyOf,parentSchema:schema181,data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9496,7 +9639,7 @@ vErrors = null;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "upstreams") || (key0 === "tools")) || (key0 === "prompts")) || (key0 === "resources")) || (key0 === "scopes")) || (key0 === "principals"))){
-const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema179,data};
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema181,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9509,7 +9652,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data0 = data.upstreams;
 if((typeof data0 !== "string") && (!(Array.isArray(data0)))){
-const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data0};
+const err4 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9520,7 +9663,7 @@ errors++;
 }
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data0};
+const err5 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9532,7 +9675,7 @@ errors++;
 }
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data0};
+const err6 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9546,7 +9689,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length < 1){
-const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data1};
+const err7 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9557,7 +9700,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data1};
+const err8 = {instancePath:instancePath+"/upstreams/" + i0,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data1};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9572,7 +9715,7 @@ errors++;
 if(data.tools !== undefined){
 let data2 = data.tools;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data2};
+const err9 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9583,7 +9726,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
+const err10 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data2};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9595,7 +9738,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
+const err11 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data2};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -9609,7 +9752,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data3};
+const err12 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9620,7 +9763,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data3};
+const err13 = {instancePath:instancePath+"/tools/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data3};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9635,7 +9778,7 @@ errors++;
 if(data.prompts !== undefined){
 let data4 = data.prompts;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data4};
+const err14 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9646,7 +9789,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
+const err15 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9658,7 +9801,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
+const err16 = {instancePath:instancePath+"/prompts",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data4};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9672,7 +9815,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data5};
+const err17 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9683,7 +9826,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data5};
+const err18 = {instancePath:instancePath+"/prompts/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9698,7 +9841,7 @@ errors++;
 if(data.resources !== undefined){
 let data6 = data.resources;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data6};
+const err19 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -9709,7 +9852,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
+const err20 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -9721,7 +9864,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
+const err21 = {instancePath:instancePath+"/resources",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -9735,7 +9878,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data7};
+const err22 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data7};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -9746,7 +9889,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data7};
+const err23 = {instancePath:instancePath+"/resources/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -9762,7 +9905,7 @@ if(data.scopes !== undefined){
 let data8 = data.scopes;
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema179.properties.scopes,data:data8};
+const err24 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema181.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -9775,8 +9918,8 @@ const len4 = data8.length;
 for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
-if(!pattern85.test(data9)){
-const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema174,data:data9};
+if(!pattern86.test(data9)){
+const err25 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/pattern",keyword:"pattern",params:{pattern: "^[!#-\\[\\]-~]{1,128}$"},schema:"^[!#-\\[\\]-~]{1,128}$",parentSchema:schema176,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -9787,7 +9930,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema174.type,parentSchema:schema174,data:data9};
+const err26 = {instancePath:instancePath+"/scopes/" + i4,schemaPath:"#/$defs/scope/type",keyword:"type",params:{type: "string"},schema:schema176.type,parentSchema:schema176,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -9799,7 +9942,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema179.properties.scopes.type,parentSchema:schema179.properties.scopes,data:data8};
+const err27 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},schema:schema181.properties.scopes.type,parentSchema:schema181.properties.scopes,data:data8};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -9812,7 +9955,7 @@ errors++;
 if(data.principals !== undefined){
 let data10 = data.principals;
 if((typeof data10 !== "string") && (!(Array.isArray(data10)))){
-const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data10};
+const err28 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -9823,7 +9966,7 @@ errors++;
 }
 if(typeof data10 === "string"){
 if(data10.length < 1){
-const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data10};
+const err29 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -9835,7 +9978,7 @@ errors++;
 }
 if(Array.isArray(data10)){
 if(data10.length < 1){
-const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data10};
+const err30 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data10};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -9849,7 +9992,7 @@ for(let i5=0; i5<len5; i5++){
 let data11 = data10[i5];
 if(typeof data11 === "string"){
 if(data11.length < 1){
-const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data11};
+const err31 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -9860,7 +10003,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data11};
+const err32 = {instancePath:instancePath+"/principals/" + i5,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data11};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -9874,7 +10017,7 @@ errors++;
 }
 }
 else {
-const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema179.type,parentSchema:schema179,data};
+const err33 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema181.type,parentSchema:schema181,data};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -9883,13 +10026,13 @@ vErrors.push(err33);
 }
 errors++;
 }
-validate114.errors = vErrors;
+validate116.errors = vErrors;
 return errors === 0;
 }
 
-const pattern89 = new RegExp("^https?://[^\\s#?]+$", "u");
+const pattern90 = new RegExp("^https?://[^\\s#?]+$", "u");
 
-function validate109(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate111(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -9897,7 +10040,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keys === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},schema:schema172.anyOf[0].required,parentSchema:schema172.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "keys"},schema:schema174.anyOf[0].required,parentSchema:schema174.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -9913,7 +10056,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.keysFile === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},schema:schema172.anyOf[1].required,parentSchema:schema172.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "keysFile"},schema:schema174.anyOf[1].required,parentSchema:schema174.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9929,7 +10072,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.jwt === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},schema:schema172.anyOf[2].required,parentSchema:schema172.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "jwt"},schema:schema174.anyOf[2].required,parentSchema:schema174.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9944,7 +10087,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema172.anyOf,parentSchema:schema172,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema174.anyOf,parentSchema:schema174,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -9976,7 +10119,7 @@ data.rules = [];
 }
 for(const key0 in data){
 if(!((((((((key0 === "keys") || (key0 === "keysFile")) || (key0 === "keyHeader")) || (key0 === "jwt")) || (key0 === "resource")) || (key0 === "listeners")) || (key0 === "except")) || (key0 === "rules"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema172,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema174,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9990,7 +10133,7 @@ if(data.keys !== undefined){
 let data0 = data.keys;
 if(Array.isArray(data0)){
 if(data0.length > 1000){
-const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},schema:1000,parentSchema:schema172.properties.keys,data:data0};
+const err5 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/maxItems",keyword:"maxItems",params:{limit: 1000},schema:1000,parentSchema:schema174.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10001,14 +10144,14 @@ errors++;
 }
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate110(data0[i0], {instancePath:instancePath+"/keys/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate110.errors : vErrors.concat(validate110.errors);
+if(!(validate112(data0[i0], {instancePath:instancePath+"/keys/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate112.errors : vErrors.concat(validate112.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},schema:schema172.properties.keys.type,parentSchema:schema172.properties.keys,data:data0};
+const err6 = {instancePath:instancePath+"/keys",schemaPath:"#/properties/keys/type",keyword:"type",params:{type: "array"},schema:schema174.properties.keys.type,parentSchema:schema174.properties.keys,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10022,7 +10165,7 @@ if(data.keysFile !== undefined){
 let data2 = data.keysFile;
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema172.properties.keysFile,data:data2};
+const err7 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema174.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10033,7 +10176,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},schema:schema172.properties.keysFile.type,parentSchema:schema172.properties.keysFile,data:data2};
+const err8 = {instancePath:instancePath+"/keysFile",schemaPath:"#/properties/keysFile/type",keyword:"type",params:{type: "string"},schema:schema174.properties.keysFile.type,parentSchema:schema174.properties.keysFile,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10045,8 +10188,8 @@ errors++;
 }
 let data3 = data.keyHeader;
 if(typeof data3 === "string"){
-if(!pattern6.test(data3)){
-const err9 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema27,data:data3};
+if(!pattern7.test(data3)){
+const err9 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/pattern",keyword:"pattern",params:{pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"},schema:"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",parentSchema:schema29,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10057,7 +10200,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema27.type,parentSchema:schema27,data:data3};
+const err10 = {instancePath:instancePath+"/keyHeader",schemaPath:"#/$defs/headerName/type",keyword:"type",params:{type: "string"},schema:schema29.type,parentSchema:schema29,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10070,7 +10213,7 @@ if(data.jwt !== undefined){
 let data4 = data.jwt;
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema172.properties.jwt,data:data4};
+const err11 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema174.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10081,14 +10224,14 @@ errors++;
 }
 const len1 = data4.length;
 for(let i1=0; i1<len1; i1++){
-if(!(validate112(data4[i1], {instancePath:instancePath+"/jwt/" + i1,parentData:data4,parentDataProperty:i1,rootData}))){
-vErrors = vErrors === null ? validate112.errors : vErrors.concat(validate112.errors);
+if(!(validate114(data4[i1], {instancePath:instancePath+"/jwt/" + i1,parentData:data4,parentDataProperty:i1,rootData}))){
+vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},schema:schema172.properties.jwt.type,parentSchema:schema172.properties.jwt,data:data4};
+const err12 = {instancePath:instancePath+"/jwt",schemaPath:"#/properties/jwt/type",keyword:"type",params:{type: "array"},schema:schema174.properties.jwt.type,parentSchema:schema174.properties.jwt,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10101,8 +10244,8 @@ errors++;
 if(data.resource !== undefined){
 let data6 = data.resource;
 if(typeof data6 === "string"){
-if(!pattern89.test(data6)){
-const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},schema:"^https?://[^\\s#?]+$",parentSchema:schema172.properties.resource,data:data6};
+if(!pattern90.test(data6)){
+const err13 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/pattern",keyword:"pattern",params:{pattern: "^https?://[^\\s#?]+$"},schema:"^https?://[^\\s#?]+$",parentSchema:schema174.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10113,7 +10256,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},schema:schema172.properties.resource.type,parentSchema:schema172.properties.resource,data:data6};
+const err14 = {instancePath:instancePath+"/resource",schemaPath:"#/properties/resource/type",keyword:"type",params:{type: "string"},schema:schema174.properties.resource.type,parentSchema:schema174.properties.resource,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10127,7 +10270,7 @@ if(data.listeners !== undefined){
 let data7 = data.listeners;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema172.properties.listeners,data:data7};
+const err15 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema174.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10140,7 +10283,7 @@ const len2 = data7.length;
 for(let i2=0; i2<len2; i2++){
 let data8 = data7[i2];
 if(typeof data8 !== "string"){
-const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema172.properties.listeners.items.type,parentSchema:schema172.properties.listeners.items,data:data8};
+const err16 = {instancePath:instancePath+"/listeners/" + i2,schemaPath:"#/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema174.properties.listeners.items.type,parentSchema:schema174.properties.listeners.items,data:data8};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10152,7 +10295,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema172.properties.listeners.type,parentSchema:schema172.properties.listeners,data:data7};
+const err17 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema174.properties.listeners.type,parentSchema:schema174.properties.listeners,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10168,8 +10311,8 @@ const len3 = data9.length;
 for(let i3=0; i3<len3; i3++){
 let data10 = data9[i3];
 if(typeof data10 === "string"){
-if(!pattern5.test(data10)){
-const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema172.properties.except.items,data:data10};
+if(!pattern6.test(data10)){
+const err18 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/pattern",keyword:"pattern",params:{pattern: "^/[^\\s?#]*$"},schema:"^/[^\\s?#]*$",parentSchema:schema174.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10180,7 +10323,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},schema:schema172.properties.except.items.type,parentSchema:schema172.properties.except.items,data:data10};
+const err19 = {instancePath:instancePath+"/except/" + i3,schemaPath:"#/properties/except/items/type",keyword:"type",params:{type: "string"},schema:schema174.properties.except.items.type,parentSchema:schema174.properties.except.items,data:data10};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10192,7 +10335,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},schema:schema172.properties.except.type,parentSchema:schema172.properties.except,data:data9};
+const err20 = {instancePath:instancePath+"/except",schemaPath:"#/properties/except/type",keyword:"type",params:{type: "array"},schema:schema174.properties.except.type,parentSchema:schema174.properties.except,data:data9};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10205,14 +10348,14 @@ let data11 = data.rules;
 if(Array.isArray(data11)){
 const len4 = data11.length;
 for(let i4=0; i4<len4; i4++){
-if(!(validate114(data11[i4], {instancePath:instancePath+"/rules/" + i4,parentData:data11,parentDataProperty:i4,rootData}))){
-vErrors = vErrors === null ? validate114.errors : vErrors.concat(validate114.errors);
+if(!(validate116(data11[i4], {instancePath:instancePath+"/rules/" + i4,parentData:data11,parentDataProperty:i4,rootData}))){
+vErrors = vErrors === null ? validate116.errors : vErrors.concat(validate116.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema172.properties.rules.type,parentSchema:schema172.properties.rules,data:data11};
+const err21 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema174.properties.rules.type,parentSchema:schema174.properties.rules,data:data11};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10223,7 +10366,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema172.type,parentSchema:schema172,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema174.type,parentSchema:schema174,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -10232,14 +10375,14 @@ vErrors.push(err22);
 }
 errors++;
 }
-validate109.errors = vErrors;
+validate111.errors = vErrors;
 return errors === 0;
 }
 
-const schema186 = {"type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"}},"onFailure":{"enum":["refuse","continue"],"type":"string"},"state":{"x-private":"directory","type":"string","minLength":1}}};
-const schema188 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"type":"array","items":{"enum":["principal","session","tool","upstream"]}},"principals":{"$ref":"#/$defs/globs"},"profiles":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"upstreams":{"$ref":"#/$defs/globs"},"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1},"inFlight":{"type":"integer","minimum":1,"maximum":100000}}};
+const schema188 = {"type":"object","additionalProperties":false,"required":["rules"],"properties":{"rules":{"description":"Limits by name. Each one counts for itself; a request must be within all that match.","type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/RateLimitRuleConfig"}},"onFailure":{"enum":["refuse","continue"],"type":"string"},"state":{"x-private":"directory","type":"string","minLength":1}}};
+const schema190 = {"type":"object","additionalProperties":false,"anyOf":[{"required":["perMinute"]},{"required":["perDay"]},{"required":["inFlight"]}],"x-says":"a limit needs \"perMinute\", \"perDay\" or \"inFlight\"","properties":{"per":{"type":"array","items":{"enum":["principal","session","tool","upstream"]}},"principals":{"$ref":"#/$defs/globs"},"profiles":{"$ref":"#/$defs/globs"},"tools":{"$ref":"#/$defs/globs"},"upstreams":{"$ref":"#/$defs/globs"},"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1},"inFlight":{"type":"integer","minimum":1,"maximum":100000}}};
 
-function validate118(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate120(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 const _errs1 = errors;
@@ -10247,7 +10390,7 @@ let valid0 = false;
 const _errs2 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perMinute === undefined){
-const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},schema:schema188.anyOf[0].required,parentSchema:schema188.anyOf[0],data};
+const err0 = {instancePath,schemaPath:"#/anyOf/0/required",keyword:"required",params:{missingProperty: "perMinute"},schema:schema190.anyOf[0].required,parentSchema:schema190.anyOf[0],data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10263,7 +10406,7 @@ if(!valid0){
 const _errs3 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.perDay === undefined){
-const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},schema:schema188.anyOf[1].required,parentSchema:schema188.anyOf[1],data};
+const err1 = {instancePath,schemaPath:"#/anyOf/1/required",keyword:"required",params:{missingProperty: "perDay"},schema:schema190.anyOf[1].required,parentSchema:schema190.anyOf[1],data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10279,7 +10422,7 @@ if(!valid0){
 const _errs4 = errors;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.inFlight === undefined){
-const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},schema:schema188.anyOf[2].required,parentSchema:schema188.anyOf[2],data};
+const err2 = {instancePath,schemaPath:"#/anyOf/2/required",keyword:"required",params:{missingProperty: "inFlight"},schema:schema190.anyOf[2].required,parentSchema:schema190.anyOf[2],data};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10294,7 +10437,7 @@ valid0 = valid0 || _valid0;
 }
 }
 if(!valid0){
-const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema188.anyOf,parentSchema:schema188,data};
+const err3 = {instancePath,schemaPath:"#/anyOf",keyword:"anyOf",params:{},schema:schema190.anyOf,parentSchema:schema190,data};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10320,7 +10463,7 @@ data.per = ["principal"];
 }
 for(const key0 in data){
 if(!((((((((key0 === "per") || (key0 === "principals")) || (key0 === "profiles")) || (key0 === "tools")) || (key0 === "upstreams")) || (key0 === "perMinute")) || (key0 === "perDay")) || (key0 === "inFlight"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema188,data};
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema190,data};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10336,7 +10479,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((data1 === "principal") || (data1 === "session")) || (data1 === "tool")) || (data1 === "upstream"))){
-const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema188.properties.per.items.enum},schema:schema188.properties.per.items.enum,parentSchema:schema188.properties.per.items,data:data1};
+const err5 = {instancePath:instancePath+"/per/" + i0,schemaPath:"#/properties/per/items/enum",keyword:"enum",params:{allowedValues: schema190.properties.per.items.enum},schema:schema190.properties.per.items.enum,parentSchema:schema190.properties.per.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10348,7 +10491,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},schema:schema188.properties.per.type,parentSchema:schema188.properties.per,data:data0};
+const err6 = {instancePath:instancePath+"/per",schemaPath:"#/properties/per/type",keyword:"type",params:{type: "array"},schema:schema190.properties.per.type,parentSchema:schema190.properties.per,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10360,7 +10503,7 @@ errors++;
 if(data.principals !== undefined){
 let data2 = data.principals;
 if((typeof data2 !== "string") && (!(Array.isArray(data2)))){
-const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data2};
+const err7 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10371,7 +10514,7 @@ errors++;
 }
 if(typeof data2 === "string"){
 if(data2.length < 1){
-const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
+const err8 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10383,7 +10526,7 @@ errors++;
 }
 if(Array.isArray(data2)){
 if(data2.length < 1){
-const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data2};
+const err9 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10397,7 +10540,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data3};
+const err10 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10408,7 +10551,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data3};
+const err11 = {instancePath:instancePath+"/principals/" + i1,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10423,7 +10566,7 @@ errors++;
 if(data.profiles !== undefined){
 let data4 = data.profiles;
 if((typeof data4 !== "string") && (!(Array.isArray(data4)))){
-const err12 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data4};
+const err12 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10434,7 +10577,7 @@ errors++;
 }
 if(typeof data4 === "string"){
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
+const err13 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10446,7 +10589,7 @@ errors++;
 }
 if(Array.isArray(data4)){
 if(data4.length < 1){
-const err14 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data4};
+const err14 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10460,7 +10603,7 @@ for(let i2=0; i2<len2; i2++){
 let data5 = data4[i2];
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err15 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data5};
+const err15 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10471,7 +10614,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data5};
+const err16 = {instancePath:instancePath+"/profiles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10486,7 +10629,7 @@ errors++;
 if(data.tools !== undefined){
 let data6 = data.tools;
 if((typeof data6 !== "string") && (!(Array.isArray(data6)))){
-const err17 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data6};
+const err17 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data6};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10497,7 +10640,7 @@ errors++;
 }
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
+const err18 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -10509,7 +10652,7 @@ errors++;
 }
 if(Array.isArray(data6)){
 if(data6.length < 1){
-const err19 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data6};
+const err19 = {instancePath:instancePath+"/tools",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -10523,7 +10666,7 @@ for(let i3=0; i3<len3; i3++){
 let data7 = data6[i3];
 if(typeof data7 === "string"){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data7};
+const err20 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -10534,7 +10677,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data7};
+const err21 = {instancePath:instancePath+"/tools/" + i3,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data7};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -10549,7 +10692,7 @@ errors++;
 if(data.upstreams !== undefined){
 let data8 = data.upstreams;
 if((typeof data8 !== "string") && (!(Array.isArray(data8)))){
-const err22 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data8};
+const err22 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -10560,7 +10703,7 @@ errors++;
 }
 if(typeof data8 === "string"){
 if(data8.length < 1){
-const err23 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data8};
+const err23 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data8};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -10572,7 +10715,7 @@ errors++;
 }
 if(Array.isArray(data8)){
 if(data8.length < 1){
-const err24 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data8};
+const err24 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data8};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -10586,7 +10729,7 @@ for(let i4=0; i4<len4; i4++){
 let data9 = data8[i4];
 if(typeof data9 === "string"){
 if(data9.length < 1){
-const err25 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data9};
+const err25 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -10597,7 +10740,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data9};
+const err26 = {instancePath:instancePath+"/upstreams/" + i4,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -10612,7 +10755,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data10 = data.perMinute;
 if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-const err27 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema188.properties.perMinute.type,parentSchema:schema188.properties.perMinute,data:data10};
+const err27 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema190.properties.perMinute.type,parentSchema:schema190.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -10623,7 +10766,7 @@ errors++;
 }
 if((typeof data10 == "number") && (isFinite(data10))){
 if(data10 > 100000 || isNaN(data10)){
-const err28 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema188.properties.perMinute,data:data10};
+const err28 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema190.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -10633,7 +10776,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data10 < 1 || isNaN(data10)){
-const err29 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema188.properties.perMinute,data:data10};
+const err29 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema190.properties.perMinute,data:data10};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -10647,7 +10790,7 @@ errors++;
 if(data.perDay !== undefined){
 let data11 = data.perDay;
 if(!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))){
-const err30 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema188.properties.perDay.type,parentSchema:schema188.properties.perDay,data:data11};
+const err30 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema190.properties.perDay.type,parentSchema:schema190.properties.perDay,data:data11};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -10658,7 +10801,7 @@ errors++;
 }
 if((typeof data11 == "number") && (isFinite(data11))){
 if(data11 < 1 || isNaN(data11)){
-const err31 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema188.properties.perDay,data:data11};
+const err31 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema190.properties.perDay,data:data11};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -10672,7 +10815,7 @@ errors++;
 if(data.inFlight !== undefined){
 let data12 = data.inFlight;
 if(!(((typeof data12 == "number") && (!(data12 % 1) && !isNaN(data12))) && (isFinite(data12)))){
-const err32 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},schema:schema188.properties.inFlight.type,parentSchema:schema188.properties.inFlight,data:data12};
+const err32 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/type",keyword:"type",params:{type: "integer"},schema:schema190.properties.inFlight.type,parentSchema:schema190.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -10683,7 +10826,7 @@ errors++;
 }
 if((typeof data12 == "number") && (isFinite(data12))){
 if(data12 > 100000 || isNaN(data12)){
-const err33 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema188.properties.inFlight,data:data12};
+const err33 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema190.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -10693,7 +10836,7 @@ vErrors.push(err33);
 errors++;
 }
 if(data12 < 1 || isNaN(data12)){
-const err34 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema188.properties.inFlight,data:data12};
+const err34 = {instancePath:instancePath+"/inFlight",schemaPath:"#/properties/inFlight/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema190.properties.inFlight,data:data12};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -10706,7 +10849,7 @@ errors++;
 }
 }
 else {
-const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema188.type,parentSchema:schema188,data};
+const err35 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema190.type,parentSchema:schema190,data};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -10715,12 +10858,12 @@ vErrors.push(err35);
 }
 errors++;
 }
-validate118.errors = vErrors;
+validate120.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate117(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate119(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -10731,7 +10874,7 @@ if(data.state === undefined){
 data.state = ".gateway";
 }
 if(data.rules === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},schema:schema186.required,parentSchema:schema186,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "rules"},schema:schema188.required,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10742,7 +10885,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "rules") || (key0 === "onFailure")) || (key0 === "state"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema186,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10758,8 +10901,8 @@ if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 for(const key1 in data0){
 const _errs4 = errors;
 if(typeof key1 === "string"){
-if(!pattern4.test(key1)){
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key1,propertyName:key1};
+if(!pattern5.test(key1)){
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema25,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10770,7 +10913,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key1,propertyName:key1};
+const err3 = {instancePath:instancePath+"/rules",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10781,7 +10924,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema186.properties.rules.propertyNames,parentSchema:schema186.properties.rules,data:data0};
+const err4 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema188.properties.rules.propertyNames,parentSchema:schema188.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10792,14 +10935,14 @@ errors++;
 }
 }
 for(const key2 in data0){
-if(!(validate118(data0[key2], {instancePath:instancePath+"/rules/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data0,parentDataProperty:key2,rootData}))){
-vErrors = vErrors === null ? validate118.errors : vErrors.concat(validate118.errors);
+if(!(validate120(data0[key2], {instancePath:instancePath+"/rules/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data0,parentDataProperty:key2,rootData}))){
+vErrors = vErrors === null ? validate120.errors : vErrors.concat(validate120.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},schema:schema186.properties.rules.type,parentSchema:schema186.properties.rules,data:data0};
+const err5 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "object"},schema:schema188.properties.rules.type,parentSchema:schema188.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10811,7 +10954,7 @@ errors++;
 }
 let data2 = data.onFailure;
 if(typeof data2 !== "string"){
-const err6 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema186.properties.onFailure.type,parentSchema:schema186.properties.onFailure,data:data2};
+const err6 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/type",keyword:"type",params:{type: "string"},schema:schema188.properties.onFailure.type,parentSchema:schema188.properties.onFailure,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10821,7 +10964,7 @@ vErrors.push(err6);
 errors++;
 }
 if(!((data2 === "refuse") || (data2 === "continue"))){
-const err7 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema186.properties.onFailure.enum},schema:schema186.properties.onFailure.enum,parentSchema:schema186.properties.onFailure,data:data2};
+const err7 = {instancePath:instancePath+"/onFailure",schemaPath:"#/properties/onFailure/enum",keyword:"enum",params:{allowedValues: schema188.properties.onFailure.enum},schema:schema188.properties.onFailure.enum,parentSchema:schema188.properties.onFailure,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10833,7 +10976,7 @@ errors++;
 let data3 = data.state;
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err8 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema186.properties.state,data:data3};
+const err8 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema188.properties.state,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10844,7 +10987,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema186.properties.state.type,parentSchema:schema186.properties.state,data:data3};
+const err9 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: "string"},schema:schema188.properties.state.type,parentSchema:schema188.properties.state,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10855,7 +10998,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema186.type,parentSchema:schema186,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema188.type,parentSchema:schema188,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10864,26 +11007,26 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate117.errors = vErrors;
+validate119.errors = vErrors;
 return errors === 0;
 }
 
-const schema193 = {"type":"object","additionalProperties":false,"properties":{"list":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"}},"defaults":{"$ref":"#/$defs/AgentSettingsConfig"},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"roots":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"type":"integer","minimum":1,"maximum":256},"prefix":{"type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","x-says":"up to 32 letters, digits, dots, hyphens or underscores"}}};
-const schema229 = {"type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1}}};
-const pattern115 = new RegExp("^[A-Za-z0-9_.-]{0,32}$", "u");
-const schema195 = {"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096},"args":{"type":"array","items":{"type":"string","maxLength":4096}},"enabled":{"type":"boolean"},"title":{"type":"string","minLength":1,"maxLength":128},"description":{"type":"string","maxLength":2048},"capabilities":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"}},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"type":"boolean"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
-const schema224 = {"type":"object","additionalProperties":false,"properties":{"tools":{"type":"array","items":{"type":"string","minLength":1}},"maxDepth":{"type":"integer","minimum":0,"maximum":8},"maxTasks":{"type":"integer","minimum":0,"maximum":1000}}};
-const pattern94 = new RegExp("^[a-z0-9][a-z0-9._-]{0,63}$", "u");
-const schema196 = {"type":"object","additionalProperties":false,"properties":{"method":{"type":"string","minLength":1,"maxLength":128},"meta":{"type":"object","x-secret":true},"provider":{"$ref":"#/$defs/AgentProviderConfig"}}};
-const schema197 = {"type":"object","additionalProperties":false,"required":["id","api","url"],"properties":{"id":{"description":"The agent's own id of the provider.","type":"string","minLength":1,"maxLength":128},"api":{"description":"The kind of API behind it.","type":"string","minLength":1,"maxLength":64},"url":{"description":"Where it is.","type":"string","minLength":1,"maxLength":2048},"headers":{"type":"object","additionalProperties":{"type":"string","x-secret":true}}}};
+const schema195 = {"type":"object","additionalProperties":false,"properties":{"list":{"type":"object","propertyNames":{"$ref":"#/$defs/name"},"additionalProperties":{"$ref":"#/$defs/AgentConfig"}},"defaults":{"$ref":"#/$defs/AgentSettingsConfig"},"registry":{"$ref":"#/$defs/AgentRegistryConfig"},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"roots":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"routing":{"$ref":"#/$defs/AgentRoutingConfig"},"tasks":{"$ref":"#/$defs/AgentTasksConfig"},"processes":{"type":"integer","minimum":1,"maximum":256},"prefix":{"type":"string","pattern":"^[A-Za-z0-9_.-]{0,32}$","x-says":"up to 32 letters, digits, dots, hyphens or underscores"}}};
+const schema231 = {"type":"object","additionalProperties":false,"required":["file","use"],"properties":{"file":{"description":"The file, relative to the configuration.","type":"string","minLength":1,"maxLength":4096},"use":{"description":"Ids of the agents that take part; none else do.","type":"array","items":{"type":"string","minLength":1,"maxLength":128},"minItems":1}}};
+const pattern116 = new RegExp("^[A-Za-z0-9_.-]{0,32}$", "u");
+const schema197 = {"type":"object","additionalProperties":false,"required":["command"],"properties":{"command":{"description":"Its program: a path, or a name on the PATH. Never run in a shell.","type":"string","minLength":1,"maxLength":4096},"args":{"type":"array","items":{"type":"string","maxLength":4096}},"enabled":{"type":"boolean"},"title":{"type":"string","minLength":1,"maxLength":128},"description":{"type":"string","maxLength":2048},"capabilities":{"type":"array","items":{"type":"string","pattern":"^[a-z0-9][a-z0-9._-]{0,63}$","x-says":"a capability: up to 64 lower-case letters, digits, dots, hyphens or underscores"}},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"auth":{"$ref":"#/$defs/AgentAuthConfig"},"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"type":"boolean"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
+const schema226 = {"type":"object","additionalProperties":false,"properties":{"tools":{"type":"array","items":{"type":"string","minLength":1}},"maxDepth":{"type":"integer","minimum":0,"maximum":8},"maxTasks":{"type":"integer","minimum":0,"maximum":1000}}};
+const pattern95 = new RegExp("^[a-z0-9][a-z0-9._-]{0,63}$", "u");
+const schema198 = {"type":"object","additionalProperties":false,"properties":{"method":{"type":"string","minLength":1,"maxLength":128},"meta":{"type":"object","x-secret":true},"provider":{"$ref":"#/$defs/AgentProviderConfig"}}};
+const schema199 = {"type":"object","additionalProperties":false,"required":["id","api","url"],"properties":{"id":{"description":"The agent's own id of the provider.","type":"string","minLength":1,"maxLength":128},"api":{"description":"The kind of API behind it.","type":"string","minLength":1,"maxLength":64},"url":{"description":"Where it is.","type":"string","minLength":1,"maxLength":2048},"headers":{"type":"object","additionalProperties":{"type":"string","x-secret":true}}}};
 
-function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "method") || (key0 === "meta")) || (key0 === "provider"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema196,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema198,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -10897,7 +11040,7 @@ if(data.method !== undefined){
 let data0 = data.method;
 if(typeof data0 === "string"){
 if(data0.length > 128){
-const err1 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema196.properties.method,data:data0};
+const err1 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema198.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10907,7 +11050,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema196.properties.method,data:data0};
+const err2 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema198.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10918,7 +11061,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},schema:schema196.properties.method.type,parentSchema:schema196.properties.method,data:data0};
+const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},schema:schema198.properties.method.type,parentSchema:schema198.properties.method,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10931,7 +11074,7 @@ errors++;
 if(data.meta !== undefined){
 let data1 = data.meta;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "object"},schema:schema196.properties.meta.type,parentSchema:schema196.properties.meta,data:data1};
+const err4 = {instancePath:instancePath+"/meta",schemaPath:"#/properties/meta/type",keyword:"type",params:{type: "object"},schema:schema198.properties.meta.type,parentSchema:schema198.properties.meta,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10948,7 +11091,7 @@ if(data2.headers === undefined){
 data2.headers = {};
 }
 if(data2.id === undefined){
-const err5 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "id"},schema:schema197.required,parentSchema:schema197,data:data2};
+const err5 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "id"},schema:schema199.required,parentSchema:schema199,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10958,7 +11101,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data2.api === undefined){
-const err6 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "api"},schema:schema197.required,parentSchema:schema197,data:data2};
+const err6 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "api"},schema:schema199.required,parentSchema:schema199,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10968,7 +11111,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2.url === undefined){
-const err7 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "url"},schema:schema197.required,parentSchema:schema197,data:data2};
+const err7 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/required",keyword:"required",params:{missingProperty: "url"},schema:schema199.required,parentSchema:schema199,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10979,7 +11122,7 @@ errors++;
 }
 for(const key1 in data2){
 if(!((((key1 === "id") || (key1 === "api")) || (key1 === "url")) || (key1 === "headers"))){
-const err8 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema197,data:data2};
+const err8 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},schema:false,parentSchema:schema199,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10993,7 +11136,7 @@ if(data2.id !== undefined){
 let data3 = data2.id;
 if(typeof data3 === "string"){
 if(data3.length > 128){
-const err9 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema197.properties.id,data:data3};
+const err9 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema199.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11003,7 +11146,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.id,data:data3};
+const err10 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema199.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11014,7 +11157,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/type",keyword:"type",params:{type: "string"},schema:schema197.properties.id.type,parentSchema:schema197.properties.id,data:data3};
+const err11 = {instancePath:instancePath+"/provider/id",schemaPath:"#/$defs/AgentProviderConfig/properties/id/type",keyword:"type",params:{type: "string"},schema:schema199.properties.id.type,parentSchema:schema199.properties.id,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11028,7 +11171,7 @@ if(data2.api !== undefined){
 let data4 = data2.api;
 if(typeof data4 === "string"){
 if(data4.length > 64){
-const err12 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema197.properties.api,data:data4};
+const err12 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema199.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11038,7 +11181,7 @@ vErrors.push(err12);
 errors++;
 }
 if(data4.length < 1){
-const err13 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.api,data:data4};
+const err13 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema199.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -11049,7 +11192,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/type",keyword:"type",params:{type: "string"},schema:schema197.properties.api.type,parentSchema:schema197.properties.api,data:data4};
+const err14 = {instancePath:instancePath+"/provider/api",schemaPath:"#/$defs/AgentProviderConfig/properties/api/type",keyword:"type",params:{type: "string"},schema:schema199.properties.api.type,parentSchema:schema199.properties.api,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -11063,7 +11206,7 @@ if(data2.url !== undefined){
 let data5 = data2.url;
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err15 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema197.properties.url,data:data5};
+const err15 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema199.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -11073,7 +11216,7 @@ vErrors.push(err15);
 errors++;
 }
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.url,data:data5};
+const err16 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema199.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11084,7 +11227,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/type",keyword:"type",params:{type: "string"},schema:schema197.properties.url.type,parentSchema:schema197.properties.url,data:data5};
+const err17 = {instancePath:instancePath+"/provider/url",schemaPath:"#/$defs/AgentProviderConfig/properties/url/type",keyword:"type",params:{type: "string"},schema:schema199.properties.url.type,parentSchema:schema199.properties.url,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11099,7 +11242,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if(typeof data7 !== "string"){
-const err18 = {instancePath:instancePath+"/provider/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/AgentProviderConfig/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema197.properties.headers.additionalProperties.type,parentSchema:schema197.properties.headers.additionalProperties,data:data7};
+const err18 = {instancePath:instancePath+"/provider/headers/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/$defs/AgentProviderConfig/properties/headers/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema199.properties.headers.additionalProperties.type,parentSchema:schema199.properties.headers.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -11111,7 +11254,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/provider/headers",schemaPath:"#/$defs/AgentProviderConfig/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema197.properties.headers.type,parentSchema:schema197.properties.headers,data:data6};
+const err19 = {instancePath:instancePath+"/provider/headers",schemaPath:"#/$defs/AgentProviderConfig/properties/headers/type",keyword:"type",params:{type: "object"},schema:schema199.properties.headers.type,parentSchema:schema199.properties.headers,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -11122,7 +11265,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/type",keyword:"type",params:{type: "object"},schema:schema197.type,parentSchema:schema197,data:data2};
+const err20 = {instancePath:instancePath+"/provider",schemaPath:"#/$defs/AgentProviderConfig/type",keyword:"type",params:{type: "object"},schema:schema199.type,parentSchema:schema199,data:data2};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -11134,7 +11277,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema196.type,parentSchema:schema196,data};
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema198.type,parentSchema:schema198,data};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -11143,19 +11286,19 @@ vErrors.push(err21);
 }
 errors++;
 }
-validate123.errors = vErrors;
+validate125.errors = vErrors;
 return errors === 0;
 }
 
-const schema198 = {"type":"object","additionalProperties":false,"properties":{"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1,"maximum":10000000},"concurrent":{"type":"integer","minimum":1,"maximum":256},"queue":{"type":"integer","minimum":0,"maximum":4096},"queueTimeout":{"$ref":"#/$defs/duration"},"onLimit":{"enum":["fallback","queue","reject"]}}};
+const schema200 = {"type":"object","additionalProperties":false,"properties":{"perMinute":{"type":"integer","minimum":1,"maximum":100000},"perDay":{"type":"integer","minimum":1,"maximum":10000000},"concurrent":{"type":"integer","minimum":1,"maximum":256},"queue":{"type":"integer","minimum":0,"maximum":4096},"queueTimeout":{"$ref":"#/$defs/duration"},"onLimit":{"enum":["fallback","queue","reject"]}}};
 
-function validate125(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate127(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "perMinute") || (key0 === "perDay")) || (key0 === "concurrent")) || (key0 === "queue")) || (key0 === "queueTimeout")) || (key0 === "onLimit"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema198,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema200,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11168,7 +11311,7 @@ errors++;
 if(data.perMinute !== undefined){
 let data0 = data.perMinute;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema198.properties.perMinute.type,parentSchema:schema198.properties.perMinute,data:data0};
+const err1 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/type",keyword:"type",params:{type: "integer"},schema:schema200.properties.perMinute.type,parentSchema:schema200.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11179,7 +11322,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 100000 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema198.properties.perMinute,data:data0};
+const err2 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema200.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11189,7 +11332,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 1 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema198.properties.perMinute,data:data0};
+const err3 = {instancePath:instancePath+"/perMinute",schemaPath:"#/properties/perMinute/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema200.properties.perMinute,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11203,7 +11346,7 @@ errors++;
 if(data.perDay !== undefined){
 let data1 = data.perDay;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema198.properties.perDay.type,parentSchema:schema198.properties.perDay,data:data1};
+const err4 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/type",keyword:"type",params:{type: "integer"},schema:schema200.properties.perDay.type,parentSchema:schema200.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11214,7 +11357,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 10000000 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema198.properties.perDay,data:data1};
+const err5 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000000},schema:10000000,parentSchema:schema200.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11224,7 +11367,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema198.properties.perDay,data:data1};
+const err6 = {instancePath:instancePath+"/perDay",schemaPath:"#/properties/perDay/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema200.properties.perDay,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11238,7 +11381,7 @@ errors++;
 if(data.concurrent !== undefined){
 let data2 = data.concurrent;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/type",keyword:"type",params:{type: "integer"},schema:schema198.properties.concurrent.type,parentSchema:schema198.properties.concurrent,data:data2};
+const err7 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/type",keyword:"type",params:{type: "integer"},schema:schema200.properties.concurrent.type,parentSchema:schema200.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11249,7 +11392,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 256 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema198.properties.concurrent,data:data2};
+const err8 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema200.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11259,7 +11402,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema198.properties.concurrent,data:data2};
+const err9 = {instancePath:instancePath+"/concurrent",schemaPath:"#/properties/concurrent/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema200.properties.concurrent,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11273,7 +11416,7 @@ errors++;
 if(data.queue !== undefined){
 let data3 = data.queue;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema198.properties.queue.type,parentSchema:schema198.properties.queue,data:data3};
+const err10 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/type",keyword:"type",params:{type: "integer"},schema:schema200.properties.queue.type,parentSchema:schema200.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11284,7 +11427,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 4096 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},schema:4096,parentSchema:schema198.properties.queue,data:data3};
+const err11 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/maximum",keyword:"maximum",params:{comparison: "<=", limit: 4096},schema:4096,parentSchema:schema200.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11294,7 +11437,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 0 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema198.properties.queue,data:data3};
+const err12 = {instancePath:instancePath+"/queue",schemaPath:"#/properties/queue/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema200.properties.queue,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11345,7 +11488,7 @@ errors++;
 if(data.onLimit !== undefined){
 let data5 = data.onLimit;
 if(!(((data5 === "fallback") || (data5 === "queue")) || (data5 === "reject"))){
-const err16 = {instancePath:instancePath+"/onLimit",schemaPath:"#/properties/onLimit/enum",keyword:"enum",params:{allowedValues: schema198.properties.onLimit.enum},schema:schema198.properties.onLimit.enum,parentSchema:schema198.properties.onLimit,data:data5};
+const err16 = {instancePath:instancePath+"/onLimit",schemaPath:"#/properties/onLimit/enum",keyword:"enum",params:{allowedValues: schema200.properties.onLimit.enum},schema:schema200.properties.onLimit.enum,parentSchema:schema200.properties.onLimit,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11357,7 +11500,7 @@ errors++;
 }
 }
 else {
-const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema198.type,parentSchema:schema198,data};
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema200.type,parentSchema:schema200,data};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11366,19 +11509,19 @@ vErrors.push(err17);
 }
 errors++;
 }
-validate125.errors = vErrors;
+validate127.errors = vErrors;
 return errors === 0;
 }
 
-const schema200 = {"type":"object","additionalProperties":false,"properties":{"initialize":{"$ref":"#/$defs/duration"},"session":{"$ref":"#/$defs/duration"},"firstUpdate":{"$ref":"#/$defs/duration"},"idle":{"$ref":"#/$defs/duration"},"turn":{"$ref":"#/$defs/duration"},"cancel":{"$ref":"#/$defs/duration"}}};
+const schema202 = {"type":"object","additionalProperties":false,"properties":{"initialize":{"$ref":"#/$defs/duration"},"session":{"$ref":"#/$defs/duration"},"firstUpdate":{"$ref":"#/$defs/duration"},"idle":{"$ref":"#/$defs/duration"},"turn":{"$ref":"#/$defs/duration"},"cancel":{"$ref":"#/$defs/duration"}}};
 
-function validate127(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate129(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((((key0 === "initialize") || (key0 === "session")) || (key0 === "firstUpdate")) || (key0 === "idle")) || (key0 === "turn")) || (key0 === "cancel"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema200,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema202,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11612,7 +11755,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema200.type,parentSchema:schema200,data};
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema202.type,parentSchema:schema202,data};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -11621,19 +11764,19 @@ vErrors.push(err19);
 }
 errors++;
 }
-validate127.errors = vErrors;
+validate129.errors = vErrors;
 return errors === 0;
 }
 
-const schema207 = {"type":"object","additionalProperties":false,"properties":{"warm":{"type":"integer","minimum":0,"maximum":16},"processes":{"type":"integer","minimum":1,"maximum":64},"sessions":{"type":"integer","minimum":1,"maximum":64},"idle":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"maxTurns":{"type":"integer","minimum":1,"maximum":100000},"maxMemory":{"$ref":"#/$defs/size"}}};
+const schema209 = {"type":"object","additionalProperties":false,"properties":{"warm":{"type":"integer","minimum":0,"maximum":16},"processes":{"type":"integer","minimum":1,"maximum":64},"sessions":{"type":"integer","minimum":1,"maximum":64},"idle":{"$ref":"#/$defs/duration"},"maxAge":{"$ref":"#/$defs/duration"},"maxTurns":{"type":"integer","minimum":1,"maximum":100000},"maxMemory":{"$ref":"#/$defs/size"}}};
 
-function validate129(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate131(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((((key0 === "warm") || (key0 === "processes")) || (key0 === "sessions")) || (key0 === "idle")) || (key0 === "maxAge")) || (key0 === "maxTurns")) || (key0 === "maxMemory"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema207,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema209,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11646,7 +11789,7 @@ errors++;
 if(data.warm !== undefined){
 let data0 = data.warm;
 if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
-const err1 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/type",keyword:"type",params:{type: "integer"},schema:schema207.properties.warm.type,parentSchema:schema207.properties.warm,data:data0};
+const err1 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/type",keyword:"type",params:{type: "integer"},schema:schema209.properties.warm.type,parentSchema:schema209.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11657,7 +11800,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 > 16 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/maximum",keyword:"maximum",params:{comparison: "<=", limit: 16},schema:16,parentSchema:schema207.properties.warm,data:data0};
+const err2 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/maximum",keyword:"maximum",params:{comparison: "<=", limit: 16},schema:16,parentSchema:schema209.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11667,7 +11810,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0 < 0 || isNaN(data0)){
-const err3 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema207.properties.warm,data:data0};
+const err3 = {instancePath:instancePath+"/warm",schemaPath:"#/properties/warm/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema209.properties.warm,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11681,7 +11824,7 @@ errors++;
 if(data.processes !== undefined){
 let data1 = data.processes;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err4 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema207.properties.processes.type,parentSchema:schema207.properties.processes,data:data1};
+const err4 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema209.properties.processes.type,parentSchema:schema209.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11692,7 +11835,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 > 64 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema207.properties.processes,data:data1};
+const err5 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema209.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11702,7 +11845,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data1 < 1 || isNaN(data1)){
-const err6 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema207.properties.processes,data:data1};
+const err6 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema209.properties.processes,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -11716,7 +11859,7 @@ errors++;
 if(data.sessions !== undefined){
 let data2 = data.sessions;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema207.properties.sessions.type,parentSchema:schema207.properties.sessions,data:data2};
+const err7 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/type",keyword:"type",params:{type: "integer"},schema:schema209.properties.sessions.type,parentSchema:schema209.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11727,7 +11870,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 64 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema207.properties.sessions,data:data2};
+const err8 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema209.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11737,7 +11880,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema207.properties.sessions,data:data2};
+const err9 = {instancePath:instancePath+"/sessions",schemaPath:"#/properties/sessions/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema209.properties.sessions,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11825,7 +11968,7 @@ errors++;
 if(data.maxTurns !== undefined){
 let data5 = data.maxTurns;
 if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-const err16 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/type",keyword:"type",params:{type: "integer"},schema:schema207.properties.maxTurns.type,parentSchema:schema207.properties.maxTurns,data:data5};
+const err16 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/type",keyword:"type",params:{type: "integer"},schema:schema209.properties.maxTurns.type,parentSchema:schema209.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11836,7 +11979,7 @@ errors++;
 }
 if((typeof data5 == "number") && (isFinite(data5))){
 if(data5 > 100000 || isNaN(data5)){
-const err17 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema207.properties.maxTurns,data:data5};
+const err17 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema209.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11846,7 +11989,7 @@ vErrors.push(err17);
 errors++;
 }
 if(data5 < 1 || isNaN(data5)){
-const err18 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema207.properties.maxTurns,data:data5};
+const err18 = {instancePath:instancePath+"/maxTurns",schemaPath:"#/properties/maxTurns/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema209.properties.maxTurns,data:data5};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -11860,7 +12003,7 @@ errors++;
 if(data.maxMemory !== undefined){
 let data6 = data.maxMemory;
 if((typeof data6 !== "string") && (!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))))){
-const err19 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data6};
+const err19 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -11871,7 +12014,7 @@ errors++;
 }
 if((typeof data6 == "number") && (isFinite(data6))){
 if(data6 < 0 || isNaN(data6)){
-const err20 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data6};
+const err20 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -11882,8 +12025,8 @@ errors++;
 }
 }
 if(typeof data6 === "string"){
-if(!pattern10.test(data6)){
-const err21 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data6};
+if(!pattern11.test(data6)){
+const err21 = {instancePath:instancePath+"/maxMemory",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data6};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -11896,7 +12039,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema207.type,parentSchema:schema207,data};
+const err22 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema209.type,parentSchema:schema209,data};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -11905,19 +12048,19 @@ vErrors.push(err22);
 }
 errors++;
 }
-validate129.errors = vErrors;
+validate131.errors = vErrors;
 return errors === 0;
 }
 
-const schema211 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentPermissionRuleConfig"},"maxItems":256},"default":{"enum":["allow","deny","ask"]},"askTimeout":{"$ref":"#/$defs/duration"}}};
-const schema212 = {"type":"object","additionalProperties":false,"required":["do"],"properties":{"kinds":{"type":"array","items":{"enum":["read","edit","delete","move","search","execute","think","fetch","switch_mode","other"]},"minItems":1},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"within":{"type":"string","minLength":1,"maxLength":4096},"titles":{"$ref":"#/$defs/globs"},"do":{"description":"`allow` this once, `deny` this once, or `ask` the caller.","enum":["allow","deny","ask"]}}};
+const schema213 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentPermissionRuleConfig"},"maxItems":256},"default":{"enum":["allow","deny","ask"]},"askTimeout":{"$ref":"#/$defs/duration"}}};
+const schema214 = {"type":"object","additionalProperties":false,"required":["do"],"properties":{"kinds":{"type":"array","items":{"enum":["read","edit","delete","move","search","execute","think","fetch","switch_mode","other"]},"minItems":1},"commands":{"type":"array","items":{"type":"string","minLength":1,"maxLength":4096}},"within":{"type":"string","minLength":1,"maxLength":4096},"titles":{"$ref":"#/$defs/globs"},"do":{"description":"`allow` this once, `deny` this once, or `ask` the caller.","enum":["allow","deny","ask"]}}};
 
-function validate132(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate134(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.do === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "do"},schema:schema212.required,parentSchema:schema212,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "do"},schema:schema214.required,parentSchema:schema214,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -11928,7 +12071,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((key0 === "kinds") || (key0 === "commands")) || (key0 === "within")) || (key0 === "titles")) || (key0 === "do"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema212,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema214,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11942,7 +12085,7 @@ if(data.kinds !== undefined){
 let data0 = data.kinds;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema212.properties.kinds,data:data0};
+const err2 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema214.properties.kinds,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11955,7 +12098,7 @@ const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(!((((((((((data1 === "read") || (data1 === "edit")) || (data1 === "delete")) || (data1 === "move")) || (data1 === "search")) || (data1 === "execute")) || (data1 === "think")) || (data1 === "fetch")) || (data1 === "switch_mode")) || (data1 === "other"))){
-const err3 = {instancePath:instancePath+"/kinds/" + i0,schemaPath:"#/properties/kinds/items/enum",keyword:"enum",params:{allowedValues: schema212.properties.kinds.items.enum},schema:schema212.properties.kinds.items.enum,parentSchema:schema212.properties.kinds.items,data:data1};
+const err3 = {instancePath:instancePath+"/kinds/" + i0,schemaPath:"#/properties/kinds/items/enum",keyword:"enum",params:{allowedValues: schema214.properties.kinds.items.enum},schema:schema214.properties.kinds.items.enum,parentSchema:schema214.properties.kinds.items,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11967,7 +12110,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "array"},schema:schema212.properties.kinds.type,parentSchema:schema212.properties.kinds,data:data0};
+const err4 = {instancePath:instancePath+"/kinds",schemaPath:"#/properties/kinds/type",keyword:"type",params:{type: "array"},schema:schema214.properties.kinds.type,parentSchema:schema214.properties.kinds,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -11985,7 +12128,7 @@ for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
 if(data3.length > 4096){
-const err5 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema212.properties.commands.items,data:data3};
+const err5 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema214.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -11995,7 +12138,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data3.length < 1){
-const err6 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema212.properties.commands.items,data:data3};
+const err6 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema214.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12006,7 +12149,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema212.properties.commands.items.type,parentSchema:schema212.properties.commands.items,data:data3};
+const err7 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema214.properties.commands.items.type,parentSchema:schema214.properties.commands.items,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12018,7 +12161,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema212.properties.commands.type,parentSchema:schema212.properties.commands,data:data2};
+const err8 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema214.properties.commands.type,parentSchema:schema214.properties.commands,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12032,7 +12175,7 @@ if(data.within !== undefined){
 let data4 = data.within;
 if(typeof data4 === "string"){
 if(data4.length > 4096){
-const err9 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema212.properties.within,data:data4};
+const err9 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema214.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12042,7 +12185,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4.length < 1){
-const err10 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema212.properties.within,data:data4};
+const err10 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema214.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12053,7 +12196,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/type",keyword:"type",params:{type: "string"},schema:schema212.properties.within.type,parentSchema:schema212.properties.within,data:data4};
+const err11 = {instancePath:instancePath+"/within",schemaPath:"#/properties/within/type",keyword:"type",params:{type: "string"},schema:schema214.properties.within.type,parentSchema:schema214.properties.within,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -12066,7 +12209,7 @@ errors++;
 if(data.titles !== undefined){
 let data5 = data.titles;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err12 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data5};
+const err12 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -12077,7 +12220,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err13 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
+const err13 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12089,7 +12232,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err14 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
+const err14 = {instancePath:instancePath+"/titles",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data5};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12103,7 +12246,7 @@ for(let i2=0; i2<len2; i2++){
 let data6 = data5[i2];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err15 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data6};
+const err15 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data6};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -12114,7 +12257,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data6};
+const err16 = {instancePath:instancePath+"/titles/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12129,7 +12272,7 @@ errors++;
 if(data.do !== undefined){
 let data7 = data.do;
 if(!(((data7 === "allow") || (data7 === "deny")) || (data7 === "ask"))){
-const err17 = {instancePath:instancePath+"/do",schemaPath:"#/properties/do/enum",keyword:"enum",params:{allowedValues: schema212.properties.do.enum},schema:schema212.properties.do.enum,parentSchema:schema212.properties.do,data:data7};
+const err17 = {instancePath:instancePath+"/do",schemaPath:"#/properties/do/enum",keyword:"enum",params:{allowedValues: schema214.properties.do.enum},schema:schema214.properties.do.enum,parentSchema:schema214.properties.do,data:data7};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -12141,7 +12284,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema212.type,parentSchema:schema212,data};
+const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema214.type,parentSchema:schema214,data};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -12150,18 +12293,18 @@ vErrors.push(err18);
 }
 errors++;
 }
-validate132.errors = vErrors;
+validate134.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate131(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate133(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((key0 === "rules") || (key0 === "default")) || (key0 === "askTimeout"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema211,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema213,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12175,7 +12318,7 @@ if(data.rules !== undefined){
 let data0 = data.rules;
 if(Array.isArray(data0)){
 if(data0.length > 256){
-const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema211.properties.rules,data:data0};
+const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema213.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12186,14 +12329,14 @@ errors++;
 }
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate132(data0[i0], {instancePath:instancePath+"/rules/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate132.errors : vErrors.concat(validate132.errors);
+if(!(validate134(data0[i0], {instancePath:instancePath+"/rules/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate134.errors : vErrors.concat(validate134.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema211.properties.rules.type,parentSchema:schema211.properties.rules,data:data0};
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema213.properties.rules.type,parentSchema:schema213.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12206,7 +12349,7 @@ errors++;
 if(data.default !== undefined){
 let data2 = data.default;
 if(!(((data2 === "allow") || (data2 === "deny")) || (data2 === "ask"))){
-const err3 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/enum",keyword:"enum",params:{allowedValues: schema211.properties.default.enum},schema:schema211.properties.default.enum,parentSchema:schema211.properties.default,data:data2};
+const err3 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/enum",keyword:"enum",params:{allowedValues: schema213.properties.default.enum},schema:schema213.properties.default.enum,parentSchema:schema213.properties.default,data:data2};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12255,7 +12398,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema211.type,parentSchema:schema211,data};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema213.type,parentSchema:schema213,data};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12264,19 +12407,19 @@ vErrors.push(err7);
 }
 errors++;
 }
-validate131.errors = vErrors;
+validate133.errors = vErrors;
 return errors === 0;
 }
 
-const schema215 = {"type":"object","additionalProperties":false,"properties":{"inline":{"$ref":"#/$defs/size"},"keep":{"$ref":"#/$defs/size"},"maxLine":{"$ref":"#/$defs/size"},"events":{"type":"integer","minimum":0,"maximum":100000},"thoughts":{"type":"boolean"}}};
+const schema217 = {"type":"object","additionalProperties":false,"properties":{"inline":{"$ref":"#/$defs/size"},"keep":{"$ref":"#/$defs/size"},"maxLine":{"$ref":"#/$defs/size"},"events":{"type":"integer","minimum":0,"maximum":100000},"thoughts":{"type":"boolean"}}};
 
-function validate135(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate137(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!(((((key0 === "inline") || (key0 === "keep")) || (key0 === "maxLine")) || (key0 === "events")) || (key0 === "thoughts"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema215,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema217,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12289,7 +12432,7 @@ errors++;
 if(data.inline !== undefined){
 let data0 = data.inline;
 if((typeof data0 !== "string") && (!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))))){
-const err1 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data0};
+const err1 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12300,7 +12443,7 @@ errors++;
 }
 if((typeof data0 == "number") && (isFinite(data0))){
 if(data0 < 0 || isNaN(data0)){
-const err2 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data0};
+const err2 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12311,8 +12454,8 @@ errors++;
 }
 }
 if(typeof data0 === "string"){
-if(!pattern10.test(data0)){
-const err3 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data0};
+if(!pattern11.test(data0)){
+const err3 = {instancePath:instancePath+"/inline",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12326,7 +12469,7 @@ errors++;
 if(data.keep !== undefined){
 let data1 = data.keep;
 if((typeof data1 !== "string") && (!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))))){
-const err4 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data1};
+const err4 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12337,7 +12480,7 @@ errors++;
 }
 if((typeof data1 == "number") && (isFinite(data1))){
 if(data1 < 0 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data1};
+const err5 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12348,8 +12491,8 @@ errors++;
 }
 }
 if(typeof data1 === "string"){
-if(!pattern10.test(data1)){
-const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data1};
+if(!pattern11.test(data1)){
+const err6 = {instancePath:instancePath+"/keep",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data1};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12363,7 +12506,7 @@ errors++;
 if(data.maxLine !== undefined){
 let data2 = data.maxLine;
 if((typeof data2 !== "string") && (!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))))){
-const err7 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data2};
+const err7 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12374,7 +12517,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 < 0 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data2};
+const err8 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12385,8 +12528,8 @@ errors++;
 }
 }
 if(typeof data2 === "string"){
-if(!pattern10.test(data2)){
-const err9 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data2};
+if(!pattern11.test(data2)){
+const err9 = {instancePath:instancePath+"/maxLine",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12400,7 +12543,7 @@ errors++;
 if(data.events !== undefined){
 let data3 = data.events;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/type",keyword:"type",params:{type: "integer"},schema:schema215.properties.events.type,parentSchema:schema215.properties.events,data:data3};
+const err10 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/type",keyword:"type",params:{type: "integer"},schema:schema217.properties.events.type,parentSchema:schema217.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12411,7 +12554,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 100000 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema215.properties.events,data:data3};
+const err11 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/maximum",keyword:"maximum",params:{comparison: "<=", limit: 100000},schema:100000,parentSchema:schema217.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -12421,7 +12564,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 0 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema215.properties.events,data:data3};
+const err12 = {instancePath:instancePath+"/events",schemaPath:"#/properties/events/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema217.properties.events,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -12435,7 +12578,7 @@ errors++;
 if(data.thoughts !== undefined){
 let data4 = data.thoughts;
 if(typeof data4 !== "boolean"){
-const err13 = {instancePath:instancePath+"/thoughts",schemaPath:"#/properties/thoughts/type",keyword:"type",params:{type: "boolean"},schema:schema215.properties.thoughts.type,parentSchema:schema215.properties.thoughts,data:data4};
+const err13 = {instancePath:instancePath+"/thoughts",schemaPath:"#/properties/thoughts/type",keyword:"type",params:{type: "boolean"},schema:schema217.properties.thoughts.type,parentSchema:schema217.properties.thoughts,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12447,7 +12590,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema215.type,parentSchema:schema215,data};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema217.type,parentSchema:schema217,data};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12456,19 +12599,19 @@ vErrors.push(err14);
 }
 errors++;
 }
-validate135.errors = vErrors;
+validate137.errors = vErrors;
 return errors === 0;
 }
 
-const schema219 = {"type":"object","additionalProperties":false,"properties":{"readFiles":{"type":"boolean"},"writeFiles":{"type":"boolean"},"terminal":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentTerminalConfig"},"else":{"const":false,"x-says":"a map or false"}},"maxFile":{"$ref":"#/$defs/size"}}};
-const schema220 = {"type":"object","additionalProperties":false,"required":["commands"],"properties":{"commands":{"description":"Globs that the real path of the program must match, links followed.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"max":{"type":"integer","minimum":1,"maximum":64},"timeout":{"$ref":"#/$defs/duration"},"output":{"$ref":"#/$defs/size"}}};
+const schema221 = {"type":"object","additionalProperties":false,"properties":{"readFiles":{"type":"boolean"},"writeFiles":{"type":"boolean"},"terminal":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentTerminalConfig"},"else":{"const":false,"x-says":"a map or false"}},"maxFile":{"$ref":"#/$defs/size"}}};
+const schema222 = {"type":"object","additionalProperties":false,"required":["commands"],"properties":{"commands":{"description":"Globs that the real path of the program must match, links followed.","type":"array","items":{"type":"string","minLength":1,"maxLength":4096},"minItems":1},"max":{"type":"integer","minimum":1,"maximum":64},"timeout":{"$ref":"#/$defs/duration"},"output":{"$ref":"#/$defs/size"}}};
 
-function validate138(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate140(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 if(data.commands === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "commands"},schema:schema220.required,parentSchema:schema220,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "commands"},schema:schema222.required,parentSchema:schema222,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12479,7 +12622,7 @@ errors++;
 }
 for(const key0 in data){
 if(!((((key0 === "commands") || (key0 === "max")) || (key0 === "timeout")) || (key0 === "output"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema220,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema222,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12493,7 +12636,7 @@ if(data.commands !== undefined){
 let data0 = data.commands;
 if(Array.isArray(data0)){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema220.properties.commands,data:data0};
+const err2 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema222.properties.commands,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12507,7 +12650,7 @@ for(let i0=0; i0<len0; i0++){
 let data1 = data0[i0];
 if(typeof data1 === "string"){
 if(data1.length > 4096){
-const err3 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema220.properties.commands.items,data:data1};
+const err3 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema222.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12517,7 +12660,7 @@ vErrors.push(err3);
 errors++;
 }
 if(data1.length < 1){
-const err4 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema220.properties.commands.items,data:data1};
+const err4 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema222.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12528,7 +12671,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema220.properties.commands.items.type,parentSchema:schema220.properties.commands.items,data:data1};
+const err5 = {instancePath:instancePath+"/commands/" + i0,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema222.properties.commands.items.type,parentSchema:schema222.properties.commands.items,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12540,7 +12683,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema220.properties.commands.type,parentSchema:schema220.properties.commands,data:data0};
+const err6 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema222.properties.commands.type,parentSchema:schema222.properties.commands,data:data0};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12553,7 +12696,7 @@ errors++;
 if(data.max !== undefined){
 let data2 = data.max;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema220.properties.max.type,parentSchema:schema220.properties.max,data:data2};
+const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema222.properties.max.type,parentSchema:schema222.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12564,7 +12707,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 64 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema220.properties.max,data:data2};
+const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 64},schema:64,parentSchema:schema222.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12574,7 +12717,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema220.properties.max,data:data2};
+const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema222.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12625,7 +12768,7 @@ errors++;
 if(data.output !== undefined){
 let data4 = data.output;
 if((typeof data4 !== "string") && (!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))))){
-const err13 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data4};
+const err13 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -12636,7 +12779,7 @@ errors++;
 }
 if((typeof data4 == "number") && (isFinite(data4))){
 if(data4 < 0 || isNaN(data4)){
-const err14 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data4};
+const err14 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data4};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12647,8 +12790,8 @@ errors++;
 }
 }
 if(typeof data4 === "string"){
-if(!pattern10.test(data4)){
-const err15 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data4};
+if(!pattern11.test(data4)){
+const err15 = {instancePath:instancePath+"/output",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data4};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -12661,7 +12804,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema220.type,parentSchema:schema220,data};
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema222.type,parentSchema:schema222,data};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12670,18 +12813,18 @@ vErrors.push(err16);
 }
 errors++;
 }
-validate138.errors = vErrors;
+validate140.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate137(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate139(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
 if(!((((key0 === "readFiles") || (key0 === "writeFiles")) || (key0 === "terminal")) || (key0 === "maxFile"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema219,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema221,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12694,7 +12837,7 @@ errors++;
 if(data.readFiles !== undefined){
 let data0 = data.readFiles;
 if(typeof data0 !== "boolean"){
-const err1 = {instancePath:instancePath+"/readFiles",schemaPath:"#/properties/readFiles/type",keyword:"type",params:{type: "boolean"},schema:schema219.properties.readFiles.type,parentSchema:schema219.properties.readFiles,data:data0};
+const err1 = {instancePath:instancePath+"/readFiles",schemaPath:"#/properties/readFiles/type",keyword:"type",params:{type: "boolean"},schema:schema221.properties.readFiles.type,parentSchema:schema221.properties.readFiles,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12707,7 +12850,7 @@ errors++;
 if(data.writeFiles !== undefined){
 let data1 = data.writeFiles;
 if(typeof data1 !== "boolean"){
-const err2 = {instancePath:instancePath+"/writeFiles",schemaPath:"#/properties/writeFiles/type",keyword:"type",params:{type: "boolean"},schema:schema219.properties.writeFiles.type,parentSchema:schema219.properties.writeFiles,data:data1};
+const err2 = {instancePath:instancePath+"/writeFiles",schemaPath:"#/properties/writeFiles/type",keyword:"type",params:{type: "boolean"},schema:schema221.properties.writeFiles.type,parentSchema:schema221.properties.writeFiles,data:data1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12720,7 +12863,7 @@ errors++;
 if(data.terminal !== undefined){
 let data2 = data.terminal;
 if((!(data2 && typeof data2 == "object" && !Array.isArray(data2))) && (typeof data2 !== "boolean")){
-const err3 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/type",keyword:"type",params:{type: schema219.properties.terminal.type},schema:schema219.properties.terminal.type,parentSchema:schema219.properties.terminal,data:data2};
+const err3 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/type",keyword:"type",params:{type: schema221.properties.terminal.type},schema:schema221.properties.terminal.type,parentSchema:schema221.properties.terminal,data:data2};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12755,8 +12898,8 @@ vErrors = null;
 let ifClause0;
 if(_valid0){
 const _errs11 = errors;
-if(!(validate138(data2, {instancePath:instancePath+"/terminal",parentData:data,parentDataProperty:"terminal",rootData}))){
-vErrors = vErrors === null ? validate138.errors : vErrors.concat(validate138.errors);
+if(!(validate140(data2, {instancePath:instancePath+"/terminal",parentData:data,parentDataProperty:"terminal",rootData}))){
+vErrors = vErrors === null ? validate140.errors : vErrors.concat(validate140.errors);
 errors = vErrors.length;
 }
 var _valid0 = _errs11 === errors;
@@ -12766,7 +12909,7 @@ ifClause0 = "then";
 else {
 const _errs12 = errors;
 if(false !== data2){
-const err5 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema219.properties.terminal.else,data:data2};
+const err5 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema221.properties.terminal.else,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12780,7 +12923,7 @@ valid1 = _valid0;
 ifClause0 = "else";
 }
 if(!valid1){
-const err6 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema219.properties.terminal.if,parentSchema:schema219.properties.terminal,data:data2};
+const err6 = {instancePath:instancePath+"/terminal",schemaPath:"#/properties/terminal/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema221.properties.terminal.if,parentSchema:schema221.properties.terminal,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12793,7 +12936,7 @@ errors++;
 if(data.maxFile !== undefined){
 let data3 = data.maxFile;
 if((typeof data3 !== "string") && (!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))))){
-const err7 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema31.type},schema:schema31.type,parentSchema:schema31,data:data3};
+const err7 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/type",keyword:"type",params:{type: schema33.type},schema:schema33.type,parentSchema:schema33,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12804,7 +12947,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 < 0 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema31,data:data3};
+const err8 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema33,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12815,8 +12958,8 @@ errors++;
 }
 }
 if(typeof data3 === "string"){
-if(!pattern10.test(data3)){
-const err9 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema31,data:data3};
+if(!pattern11.test(data3)){
+const err9 = {instancePath:instancePath+"/maxFile",schemaPath:"#/$defs/size/pattern",keyword:"pattern",params:{pattern: "^\\d{1,12}(B|KiB|MiB|GiB)$"},schema:"^\\d{1,12}(B|KiB|MiB|GiB)$",parentSchema:schema33,data:data3};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12829,7 +12972,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema219.type,parentSchema:schema219,data};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema221.type,parentSchema:schema221,data};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12838,12 +12981,12 @@ vErrors.push(err10);
 }
 errors++;
 }
-validate137.errors = vErrors;
+validate139.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate122(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate124(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -12860,7 +13003,7 @@ if(data.priority === undefined){
 data.priority = 0;
 }
 if(data.command === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema195.required,parentSchema:schema195,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "command"},schema:schema197.required,parentSchema:schema197,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -12870,8 +13013,8 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(func2.call(schema195.properties, key0))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema195,data};
+if(!(func2.call(schema197.properties, key0))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema197,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12885,7 +13028,7 @@ if(data.command !== undefined){
 let data0 = data.command;
 if(typeof data0 === "string"){
 if(data0.length > 4096){
-const err2 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema195.properties.command,data:data0};
+const err2 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema197.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -12895,7 +13038,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.command,data:data0};
+const err3 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -12906,7 +13049,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema195.properties.command.type,parentSchema:schema195.properties.command,data:data0};
+const err4 = {instancePath:instancePath+"/command",schemaPath:"#/properties/command/type",keyword:"type",params:{type: "string"},schema:schema197.properties.command.type,parentSchema:schema197.properties.command,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -12923,7 +13066,7 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(data2.length > 4096){
-const err5 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema195.properties.args.items,data:data2};
+const err5 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema197.properties.args.items,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -12934,7 +13077,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema195.properties.args.items.type,parentSchema:schema195.properties.args.items,data:data2};
+const err6 = {instancePath:instancePath+"/args/" + i0,schemaPath:"#/properties/args/items/type",keyword:"type",params:{type: "string"},schema:schema197.properties.args.items.type,parentSchema:schema197.properties.args.items,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -12946,7 +13089,7 @@ errors++;
 }
 }
 else {
-const err7 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema195.properties.args.type,parentSchema:schema195.properties.args,data:data1};
+const err7 = {instancePath:instancePath+"/args",schemaPath:"#/properties/args/type",keyword:"type",params:{type: "array"},schema:schema197.properties.args.type,parentSchema:schema197.properties.args,data:data1};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -12957,7 +13100,7 @@ errors++;
 }
 let data3 = data.enabled;
 if(typeof data3 !== "boolean"){
-const err8 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema195.properties.enabled.type,parentSchema:schema195.properties.enabled,data:data3};
+const err8 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema197.properties.enabled.type,parentSchema:schema197.properties.enabled,data:data3};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -12970,7 +13113,7 @@ if(data.title !== undefined){
 let data4 = data.title;
 if(typeof data4 === "string"){
 if(data4.length > 128){
-const err9 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema195.properties.title,data:data4};
+const err9 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema197.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -12980,7 +13123,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data4.length < 1){
-const err10 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.title,data:data4};
+const err10 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -12991,7 +13134,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},schema:schema195.properties.title.type,parentSchema:schema195.properties.title,data:data4};
+const err11 = {instancePath:instancePath+"/title",schemaPath:"#/properties/title/type",keyword:"type",params:{type: "string"},schema:schema197.properties.title.type,parentSchema:schema197.properties.title,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -13005,7 +13148,7 @@ if(data.description !== undefined){
 let data5 = data.description;
 if(typeof data5 === "string"){
 if(data5.length > 2048){
-const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema195.properties.description,data:data5};
+const err12 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 2048},schema:2048,parentSchema:schema197.properties.description,data:data5};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -13016,7 +13159,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},schema:schema195.properties.description.type,parentSchema:schema195.properties.description,data:data5};
+const err13 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: "string"},schema:schema197.properties.description.type,parentSchema:schema197.properties.description,data:data5};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -13032,8 +13175,8 @@ const len1 = data6.length;
 for(let i1=0; i1<len1; i1++){
 let data7 = data6[i1];
 if(typeof data7 === "string"){
-if(!pattern94.test(data7)){
-const err14 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9][a-z0-9._-]{0,63}$"},schema:"^[a-z0-9][a-z0-9._-]{0,63}$",parentSchema:schema195.properties.capabilities.items,data:data7};
+if(!pattern95.test(data7)){
+const err14 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/pattern",keyword:"pattern",params:{pattern: "^[a-z0-9][a-z0-9._-]{0,63}$"},schema:"^[a-z0-9][a-z0-9._-]{0,63}$",parentSchema:schema197.properties.capabilities.items,data:data7};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -13044,7 +13187,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/type",keyword:"type",params:{type: "string"},schema:schema195.properties.capabilities.items.type,parentSchema:schema195.properties.capabilities.items,data:data7};
+const err15 = {instancePath:instancePath+"/capabilities/" + i1,schemaPath:"#/properties/capabilities/items/type",keyword:"type",params:{type: "string"},schema:schema197.properties.capabilities.items.type,parentSchema:schema197.properties.capabilities.items,data:data7};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -13056,7 +13199,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/capabilities",schemaPath:"#/properties/capabilities/type",keyword:"type",params:{type: "array"},schema:schema195.properties.capabilities.type,parentSchema:schema195.properties.capabilities,data:data6};
+const err16 = {instancePath:instancePath+"/capabilities",schemaPath:"#/properties/capabilities/type",keyword:"type",params:{type: "array"},schema:schema197.properties.capabilities.type,parentSchema:schema197.properties.capabilities,data:data6};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -13067,7 +13210,7 @@ errors++;
 }
 let data8 = data.priority;
 if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-const err17 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema195.properties.priority.type,parentSchema:schema195.properties.priority,data:data8};
+const err17 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema197.properties.priority.type,parentSchema:schema197.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -13078,7 +13221,7 @@ errors++;
 }
 if((typeof data8 == "number") && (isFinite(data8))){
 if(data8 > 1000 || isNaN(data8)){
-const err18 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema195.properties.priority,data:data8};
+const err18 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema197.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -13088,7 +13231,7 @@ vErrors.push(err18);
 errors++;
 }
 if(data8 < -1000 || isNaN(data8)){
-const err19 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema195.properties.priority,data:data8};
+const err19 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema197.properties.priority,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -13099,8 +13242,8 @@ errors++;
 }
 }
 if(data.auth !== undefined){
-if(!(validate123(data.auth, {instancePath:instancePath+"/auth",parentData:data,parentDataProperty:"auth",rootData}))){
-vErrors = vErrors === null ? validate123.errors : vErrors.concat(validate123.errors);
+if(!(validate125(data.auth, {instancePath:instancePath+"/auth",parentData:data,parentDataProperty:"auth",rootData}))){
+vErrors = vErrors === null ? validate125.errors : vErrors.concat(validate125.errors);
 errors = vErrors.length;
 }
 }
@@ -13110,7 +13253,7 @@ if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
 for(const key1 in data10){
 let data11 = data10[key1];
 if(typeof data11 !== "string"){
-const err20 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema195.properties.env.additionalProperties.type,parentSchema:schema195.properties.env.additionalProperties,data:data11};
+const err20 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema197.properties.env.additionalProperties.type,parentSchema:schema197.properties.env.additionalProperties,data:data11};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -13122,7 +13265,7 @@ errors++;
 }
 }
 else {
-const err21 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema195.properties.env.type,parentSchema:schema195.properties.env,data:data10};
+const err21 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema197.properties.env.type,parentSchema:schema197.properties.env,data:data10};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -13140,7 +13283,7 @@ for(let i2=0; i2<len2; i2++){
 let data13 = data12[i2];
 if(typeof data13 === "string"){
 if(data13.length < 1){
-const err22 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.inheritEnv.items,data:data13};
+const err22 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.inheritEnv.items,data:data13};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -13151,7 +13294,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema195.properties.inheritEnv.items.type,parentSchema:schema195.properties.inheritEnv.items,data:data13};
+const err23 = {instancePath:instancePath+"/inheritEnv/" + i2,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema197.properties.inheritEnv.items.type,parentSchema:schema197.properties.inheritEnv.items,data:data13};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -13163,7 +13306,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema195.properties.inheritEnv.type,parentSchema:schema195.properties.inheritEnv,data:data12};
+const err24 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema197.properties.inheritEnv.type,parentSchema:schema197.properties.inheritEnv,data:data12};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -13177,7 +13320,7 @@ if(data.mode !== undefined){
 let data14 = data.mode;
 if(typeof data14 === "string"){
 if(data14.length > 128){
-const err25 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema195.properties.mode,data:data14};
+const err25 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema197.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -13187,7 +13330,7 @@ vErrors.push(err25);
 errors++;
 }
 if(data14.length < 1){
-const err26 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.mode,data:data14};
+const err26 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -13198,7 +13341,7 @@ errors++;
 }
 }
 else {
-const err27 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema195.properties.mode.type,parentSchema:schema195.properties.mode,data:data14};
+const err27 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema197.properties.mode.type,parentSchema:schema197.properties.mode,data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -13212,7 +13355,7 @@ if(data.model !== undefined){
 let data15 = data.model;
 if(typeof data15 === "string"){
 if(data15.length > 128){
-const err28 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema195.properties.model,data:data15};
+const err28 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema197.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -13222,7 +13365,7 @@ vErrors.push(err28);
 errors++;
 }
 if(data15.length < 1){
-const err29 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.model,data:data15};
+const err29 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema197.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -13233,7 +13376,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema195.properties.model.type,parentSchema:schema195.properties.model,data:data15};
+const err30 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema197.properties.model.type,parentSchema:schema197.properties.model,data:data15};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -13249,7 +13392,7 @@ if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
 for(const key2 in data16){
 let data17 = data16[key2];
 if((typeof data17 !== "string") && (typeof data17 !== "boolean")){
-const err31 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema195.properties.options.additionalProperties.type},schema:schema195.properties.options.additionalProperties.type,parentSchema:schema195.properties.options.additionalProperties,data:data17};
+const err31 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema197.properties.options.additionalProperties.type},schema:schema197.properties.options.additionalProperties.type,parentSchema:schema197.properties.options.additionalProperties,data:data17};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -13261,7 +13404,7 @@ errors++;
 }
 }
 else {
-const err32 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema195.properties.options.type,parentSchema:schema195.properties.options,data:data16};
+const err32 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema197.properties.options.type,parentSchema:schema197.properties.options,data:data16};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -13272,45 +13415,45 @@ errors++;
 }
 }
 if(data.limits !== undefined){
-if(!(validate125(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate125.errors : vErrors.concat(validate125.errors);
-errors = vErrors.length;
-}
-}
-if(data.timeouts !== undefined){
-if(!(validate127(data.timeouts, {instancePath:instancePath+"/timeouts",parentData:data,parentDataProperty:"timeouts",rootData}))){
+if(!(validate127(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
 vErrors = vErrors === null ? validate127.errors : vErrors.concat(validate127.errors);
 errors = vErrors.length;
 }
 }
-if(data.pool !== undefined){
-if(!(validate129(data.pool, {instancePath:instancePath+"/pool",parentData:data,parentDataProperty:"pool",rootData}))){
+if(data.timeouts !== undefined){
+if(!(validate129(data.timeouts, {instancePath:instancePath+"/timeouts",parentData:data,parentDataProperty:"timeouts",rootData}))){
 vErrors = vErrors === null ? validate129.errors : vErrors.concat(validate129.errors);
 errors = vErrors.length;
 }
 }
-if(data.permissions !== undefined){
-if(!(validate131(data.permissions, {instancePath:instancePath+"/permissions",parentData:data,parentDataProperty:"permissions",rootData}))){
+if(data.pool !== undefined){
+if(!(validate131(data.pool, {instancePath:instancePath+"/pool",parentData:data,parentDataProperty:"pool",rootData}))){
 vErrors = vErrors === null ? validate131.errors : vErrors.concat(validate131.errors);
 errors = vErrors.length;
 }
 }
+if(data.permissions !== undefined){
+if(!(validate133(data.permissions, {instancePath:instancePath+"/permissions",parentData:data,parentDataProperty:"permissions",rootData}))){
+vErrors = vErrors === null ? validate133.errors : vErrors.concat(validate133.errors);
+errors = vErrors.length;
+}
+}
 if(data.output !== undefined){
-if(!(validate135(data.output, {instancePath:instancePath+"/output",parentData:data,parentDataProperty:"output",rootData}))){
-vErrors = vErrors === null ? validate135.errors : vErrors.concat(validate135.errors);
+if(!(validate137(data.output, {instancePath:instancePath+"/output",parentData:data,parentDataProperty:"output",rootData}))){
+vErrors = vErrors === null ? validate137.errors : vErrors.concat(validate137.errors);
 errors = vErrors.length;
 }
 }
 if(data.client !== undefined){
-if(!(validate137(data.client, {instancePath:instancePath+"/client",parentData:data,parentDataProperty:"client",rootData}))){
-vErrors = vErrors === null ? validate137.errors : vErrors.concat(validate137.errors);
+if(!(validate139(data.client, {instancePath:instancePath+"/client",parentData:data,parentDataProperty:"client",rootData}))){
+vErrors = vErrors === null ? validate139.errors : vErrors.concat(validate139.errors);
 errors = vErrors.length;
 }
 }
 if(data.callback !== undefined){
 let data24 = data.callback;
 if((!(data24 && typeof data24 == "object" && !Array.isArray(data24))) && (typeof data24 !== "boolean")){
-const err33 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema195.properties.callback.type},schema:schema195.properties.callback.type,parentSchema:schema195.properties.callback,data:data24};
+const err33 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema197.properties.callback.type},schema:schema197.properties.callback.type,parentSchema:schema197.properties.callback,data:data24};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -13357,7 +13500,7 @@ data24.maxTasks = 8;
 }
 for(const key3 in data24){
 if(!(((key3 === "tools") || (key3 === "maxDepth")) || (key3 === "maxTasks"))){
-const err35 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema224,data:data24};
+const err35 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema226,data:data24};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -13374,7 +13517,7 @@ for(let i3=0; i3<len3; i3++){
 let data26 = data25[i3];
 if(typeof data26 === "string"){
 if(data26.length < 1){
-const err36 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema224.properties.tools.items,data:data26};
+const err36 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema226.properties.tools.items,data:data26};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -13385,7 +13528,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema224.properties.tools.items.type,parentSchema:schema224.properties.tools.items,data:data26};
+const err37 = {instancePath:instancePath+"/callback/tools/" + i3,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema226.properties.tools.items.type,parentSchema:schema226.properties.tools.items,data:data26};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -13397,7 +13540,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema224.properties.tools.type,parentSchema:schema224.properties.tools,data:data25};
+const err38 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema226.properties.tools.type,parentSchema:schema226.properties.tools,data:data25};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -13408,7 +13551,7 @@ errors++;
 }
 let data27 = data24.maxDepth;
 if(!(((typeof data27 == "number") && (!(data27 % 1) && !isNaN(data27))) && (isFinite(data27)))){
-const err39 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema224.properties.maxDepth.type,parentSchema:schema224.properties.maxDepth,data:data27};
+const err39 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema226.properties.maxDepth.type,parentSchema:schema226.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -13419,7 +13562,7 @@ errors++;
 }
 if((typeof data27 == "number") && (isFinite(data27))){
 if(data27 > 8 || isNaN(data27)){
-const err40 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema224.properties.maxDepth,data:data27};
+const err40 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema226.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -13429,7 +13572,7 @@ vErrors.push(err40);
 errors++;
 }
 if(data27 < 0 || isNaN(data27)){
-const err41 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema224.properties.maxDepth,data:data27};
+const err41 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema226.properties.maxDepth,data:data27};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -13441,7 +13584,7 @@ errors++;
 }
 let data28 = data24.maxTasks;
 if(!(((typeof data28 == "number") && (!(data28 % 1) && !isNaN(data28))) && (isFinite(data28)))){
-const err42 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema224.properties.maxTasks.type,parentSchema:schema224.properties.maxTasks,data:data28};
+const err42 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema226.properties.maxTasks.type,parentSchema:schema226.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -13452,7 +13595,7 @@ errors++;
 }
 if((typeof data28 == "number") && (isFinite(data28))){
 if(data28 > 1000 || isNaN(data28)){
-const err43 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema224.properties.maxTasks,data:data28};
+const err43 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema226.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -13462,7 +13605,7 @@ vErrors.push(err43);
 errors++;
 }
 if(data28 < 0 || isNaN(data28)){
-const err44 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema224.properties.maxTasks,data:data28};
+const err44 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema226.properties.maxTasks,data:data28};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -13474,7 +13617,7 @@ errors++;
 }
 }
 else {
-const err45 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema224.type,parentSchema:schema224,data:data24};
+const err45 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema226.type,parentSchema:schema226,data:data24};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -13490,7 +13633,7 @@ ifClause0 = "then";
 else {
 const _errs62 = errors;
 if(typeof data24 !== "boolean"){
-const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/type",keyword:"type",params:{type: "boolean"},schema:schema195.properties.callback.else.type,parentSchema:schema195.properties.callback.else,data:data24};
+const err46 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/type",keyword:"type",params:{type: "boolean"},schema:schema197.properties.callback.else.type,parentSchema:schema197.properties.callback.else,data:data24};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -13504,7 +13647,7 @@ valid9 = _valid0;
 ifClause0 = "else";
 }
 if(!valid9){
-const err47 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema195.properties.callback.if,parentSchema:schema195.properties.callback,data:data24};
+const err47 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema197.properties.callback.if,parentSchema:schema197.properties.callback,data:data24};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -13517,7 +13660,7 @@ errors++;
 if(data.isolation !== undefined){
 let data29 = data.isolation;
 if(!((data29 === "none") || (data29 === "worktree"))){
-const err48 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema195.properties.isolation.enum},schema:schema195.properties.isolation.enum,parentSchema:schema195.properties.isolation,data:data29};
+const err48 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema197.properties.isolation.enum},schema:schema197.properties.isolation.enum,parentSchema:schema197.properties.isolation,data:data29};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -13530,7 +13673,7 @@ errors++;
 if(data.sandbox !== undefined){
 let data30 = data.sandbox;
 if((!(data30 && typeof data30 == "object" && !Array.isArray(data30))) && (typeof data30 !== "string")){
-const err49 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema195.properties.sandbox.type},schema:schema195.properties.sandbox.type,parentSchema:schema195.properties.sandbox,data:data30};
+const err49 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema197.properties.sandbox.type},schema:schema197.properties.sandbox.type,parentSchema:schema197.properties.sandbox,data:data30};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -13579,7 +13722,7 @@ if(data30.hide === undefined){
 data30.hide = [];
 }
 if(data30.type === undefined){
-const err51 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema45.required,parentSchema:schema45,data:data30};
+const err51 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema47.required,parentSchema:schema47,data:data30};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -13590,7 +13733,7 @@ errors++;
 }
 for(const key4 in data30){
 if(!(((((key4 === "type") || (key4 === "read")) || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
-const err52 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema45,data:data30};
+const err52 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema47,data:data30};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -13603,7 +13746,7 @@ errors++;
 if(data30.type !== undefined){
 let data31 = data30.type;
 if(typeof data31 !== "string"){
-const err53 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema45.properties.type.type,parentSchema:schema45.properties.type,data:data31};
+const err53 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema47.properties.type.type,parentSchema:schema47.properties.type,data:data31};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -13613,7 +13756,7 @@ vErrors.push(err53);
 errors++;
 }
 if("bwrap" !== data31){
-const err54 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema45.properties.type,data:data31};
+const err54 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema47.properties.type,data:data31};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -13630,7 +13773,7 @@ for(let i4=0; i4<len4; i4++){
 let data33 = data32[i4];
 if(typeof data33 === "string"){
 if(data33.length < 1){
-const err55 = {instancePath:instancePath+"/sandbox/read/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/read/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.read.items,data:data33};
+const err55 = {instancePath:instancePath+"/sandbox/read/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/read/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema47.properties.read.items,data:data33};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -13641,7 +13784,7 @@ errors++;
 }
 }
 else {
-const err56 = {instancePath:instancePath+"/sandbox/read/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/read/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.read.items.type,parentSchema:schema45.properties.read.items,data:data33};
+const err56 = {instancePath:instancePath+"/sandbox/read/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/read/items/type",keyword:"type",params:{type: "string"},schema:schema47.properties.read.items.type,parentSchema:schema47.properties.read.items,data:data33};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -13653,7 +13796,7 @@ errors++;
 }
 }
 else {
-const err57 = {instancePath:instancePath+"/sandbox/read",schemaPath:"#/$defs/SandboxConfig/properties/read/type",keyword:"type",params:{type: "array"},schema:schema45.properties.read.type,parentSchema:schema45.properties.read,data:data32};
+const err57 = {instancePath:instancePath+"/sandbox/read",schemaPath:"#/$defs/SandboxConfig/properties/read/type",keyword:"type",params:{type: "array"},schema:schema47.properties.read.type,parentSchema:schema47.properties.read,data:data32};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -13669,7 +13812,7 @@ for(let i5=0; i5<len5; i5++){
 let data35 = data34[i5];
 if(typeof data35 === "string"){
 if(data35.length < 1){
-const err58 = {instancePath:instancePath+"/sandbox/write/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data35};
+const err58 = {instancePath:instancePath+"/sandbox/write/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema47.properties.write.items,data:data35};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -13680,7 +13823,7 @@ errors++;
 }
 }
 else {
-const err59 = {instancePath:instancePath+"/sandbox/write/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data35};
+const err59 = {instancePath:instancePath+"/sandbox/write/" + i5,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema47.properties.write.items.type,parentSchema:schema47.properties.write.items,data:data35};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -13692,7 +13835,7 @@ errors++;
 }
 }
 else {
-const err60 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data34};
+const err60 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema47.properties.write.type,parentSchema:schema47.properties.write,data:data34};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -13703,7 +13846,7 @@ errors++;
 }
 let data36 = data30.network;
 if(typeof data36 !== "boolean"){
-const err61 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data36};
+const err61 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema47.properties.network.type,parentSchema:schema47.properties.network,data:data36};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -13719,7 +13862,7 @@ for(let i6=0; i6<len6; i6++){
 let data38 = data37[i6];
 if(typeof data38 === "string"){
 if(data38.length < 1){
-const err62 = {instancePath:instancePath+"/sandbox/hide/" + i6,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data38};
+const err62 = {instancePath:instancePath+"/sandbox/hide/" + i6,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema47.properties.hide.items,data:data38};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -13730,7 +13873,7 @@ errors++;
 }
 }
 else {
-const err63 = {instancePath:instancePath+"/sandbox/hide/" + i6,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data38};
+const err63 = {instancePath:instancePath+"/sandbox/hide/" + i6,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema47.properties.hide.items.type,parentSchema:schema47.properties.hide.items,data:data38};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -13742,7 +13885,7 @@ errors++;
 }
 }
 else {
-const err64 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data37};
+const err64 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema47.properties.hide.type,parentSchema:schema47.properties.hide,data:data37};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -13753,7 +13896,7 @@ errors++;
 }
 }
 else {
-const err65 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data30};
+const err65 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema47.type,parentSchema:schema47,data:data30};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -13769,7 +13912,7 @@ ifClause1 = "then";
 else {
 const _errs90 = errors;
 if("bwrap" !== data30){
-const err66 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema195.properties.sandbox.else,data:data30};
+const err66 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema197.properties.sandbox.else,data:data30};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -13783,7 +13926,7 @@ valid14 = _valid1;
 ifClause1 = "else";
 }
 if(!valid14){
-const err67 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema195.properties.sandbox.if,parentSchema:schema195.properties.sandbox,data:data30};
+const err67 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema197.properties.sandbox.if,parentSchema:schema197.properties.sandbox,data:data30};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -13794,14 +13937,14 @@ errors++;
 }
 }
 if(data.ceilings !== undefined){
-if(!(validate25(data.ceilings, {instancePath:instancePath+"/ceilings",parentData:data,parentDataProperty:"ceilings",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+if(!(validate27(data.ceilings, {instancePath:instancePath+"/ceilings",parentData:data,parentDataProperty:"ceilings",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err68 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema195.type,parentSchema:schema195,data};
+const err68 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema197.type,parentSchema:schema197,data};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -13810,19 +13953,19 @@ vErrors.push(err68);
 }
 errors++;
 }
-validate122.errors = vErrors;
+validate124.errors = vErrors;
 return errors === 0;
 }
 
-const schema226 = {"type":"object","additionalProperties":false,"properties":{"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"type":"boolean"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
+const schema228 = {"type":"object","additionalProperties":false,"properties":{"env":{"type":"object","additionalProperties":{"type":"string","x-secret":true}},"inheritEnv":{"type":"array","items":{"type":"string","minLength":1}},"mode":{"type":"string","minLength":1,"maxLength":128},"model":{"type":"string","minLength":1,"maxLength":128},"options":{"type":"object","additionalProperties":{"type":["string","boolean"]}},"limits":{"$ref":"#/$defs/AgentLimitsConfig"},"timeouts":{"$ref":"#/$defs/AgentTimeoutsConfig"},"pool":{"$ref":"#/$defs/AgentPoolConfig"},"permissions":{"$ref":"#/$defs/AgentPermissionsConfig"},"output":{"$ref":"#/$defs/AgentOutputConfig"},"client":{"$ref":"#/$defs/AgentClientConfig"},"callback":{"type":["object","boolean"],"if":{"type":"object"},"then":{"$ref":"#/$defs/AgentCallbackConfig"},"else":{"type":"boolean"}},"isolation":{"enum":["none","worktree"]},"sandbox":{"type":["object","string"],"if":{"type":"object"},"then":{"$ref":"#/$defs/SandboxConfig"},"else":{"const":"bwrap","x-says":"a map or bwrap"}},"ceilings":{"$ref":"#/$defs/CeilingsConfig"}}};
 
-function validate143(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate145(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(func2.call(schema226.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema226,data};
+if(!(func2.call(schema228.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema228,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -13838,7 +13981,7 @@ if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 for(const key1 in data0){
 let data1 = data0[key1];
 if(typeof data1 !== "string"){
-const err1 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema226.properties.env.additionalProperties.type,parentSchema:schema226.properties.env.additionalProperties,data:data1};
+const err1 = {instancePath:instancePath+"/env/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/env/additionalProperties/type",keyword:"type",params:{type: "string"},schema:schema228.properties.env.additionalProperties.type,parentSchema:schema228.properties.env.additionalProperties,data:data1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -13850,7 +13993,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema226.properties.env.type,parentSchema:schema226.properties.env,data:data0};
+const err2 = {instancePath:instancePath+"/env",schemaPath:"#/properties/env/type",keyword:"type",params:{type: "object"},schema:schema228.properties.env.type,parentSchema:schema228.properties.env,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -13868,7 +14011,7 @@ for(let i0=0; i0<len0; i0++){
 let data3 = data2[i0];
 if(typeof data3 === "string"){
 if(data3.length < 1){
-const err3 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema226.properties.inheritEnv.items,data:data3};
+const err3 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema228.properties.inheritEnv.items,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -13879,7 +14022,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema226.properties.inheritEnv.items.type,parentSchema:schema226.properties.inheritEnv.items,data:data3};
+const err4 = {instancePath:instancePath+"/inheritEnv/" + i0,schemaPath:"#/properties/inheritEnv/items/type",keyword:"type",params:{type: "string"},schema:schema228.properties.inheritEnv.items.type,parentSchema:schema228.properties.inheritEnv.items,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -13891,7 +14034,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema226.properties.inheritEnv.type,parentSchema:schema226.properties.inheritEnv,data:data2};
+const err5 = {instancePath:instancePath+"/inheritEnv",schemaPath:"#/properties/inheritEnv/type",keyword:"type",params:{type: "array"},schema:schema228.properties.inheritEnv.type,parentSchema:schema228.properties.inheritEnv,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -13905,7 +14048,7 @@ if(data.mode !== undefined){
 let data4 = data.mode;
 if(typeof data4 === "string"){
 if(data4.length > 128){
-const err6 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema226.properties.mode,data:data4};
+const err6 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema228.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -13915,7 +14058,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data4.length < 1){
-const err7 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema226.properties.mode,data:data4};
+const err7 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema228.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -13926,7 +14069,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema226.properties.mode.type,parentSchema:schema226.properties.mode,data:data4};
+const err8 = {instancePath:instancePath+"/mode",schemaPath:"#/properties/mode/type",keyword:"type",params:{type: "string"},schema:schema228.properties.mode.type,parentSchema:schema228.properties.mode,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -13940,7 +14083,7 @@ if(data.model !== undefined){
 let data5 = data.model;
 if(typeof data5 === "string"){
 if(data5.length > 128){
-const err9 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema226.properties.model,data:data5};
+const err9 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema228.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -13950,7 +14093,7 @@ vErrors.push(err9);
 errors++;
 }
 if(data5.length < 1){
-const err10 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema226.properties.model,data:data5};
+const err10 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema228.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -13961,7 +14104,7 @@ errors++;
 }
 }
 else {
-const err11 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema226.properties.model.type,parentSchema:schema226.properties.model,data:data5};
+const err11 = {instancePath:instancePath+"/model",schemaPath:"#/properties/model/type",keyword:"type",params:{type: "string"},schema:schema228.properties.model.type,parentSchema:schema228.properties.model,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -13977,7 +14120,7 @@ if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
 for(const key2 in data6){
 let data7 = data6[key2];
 if((typeof data7 !== "string") && (typeof data7 !== "boolean")){
-const err12 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema226.properties.options.additionalProperties.type},schema:schema226.properties.options.additionalProperties.type,parentSchema:schema226.properties.options.additionalProperties,data:data7};
+const err12 = {instancePath:instancePath+"/options/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/options/additionalProperties/type",keyword:"type",params:{type: schema228.properties.options.additionalProperties.type},schema:schema228.properties.options.additionalProperties.type,parentSchema:schema228.properties.options.additionalProperties,data:data7};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -13989,7 +14132,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema226.properties.options.type,parentSchema:schema226.properties.options,data:data6};
+const err13 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema228.properties.options.type,parentSchema:schema228.properties.options,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -14000,45 +14143,45 @@ errors++;
 }
 }
 if(data.limits !== undefined){
-if(!(validate125(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
-vErrors = vErrors === null ? validate125.errors : vErrors.concat(validate125.errors);
-errors = vErrors.length;
-}
-}
-if(data.timeouts !== undefined){
-if(!(validate127(data.timeouts, {instancePath:instancePath+"/timeouts",parentData:data,parentDataProperty:"timeouts",rootData}))){
+if(!(validate127(data.limits, {instancePath:instancePath+"/limits",parentData:data,parentDataProperty:"limits",rootData}))){
 vErrors = vErrors === null ? validate127.errors : vErrors.concat(validate127.errors);
 errors = vErrors.length;
 }
 }
-if(data.pool !== undefined){
-if(!(validate129(data.pool, {instancePath:instancePath+"/pool",parentData:data,parentDataProperty:"pool",rootData}))){
+if(data.timeouts !== undefined){
+if(!(validate129(data.timeouts, {instancePath:instancePath+"/timeouts",parentData:data,parentDataProperty:"timeouts",rootData}))){
 vErrors = vErrors === null ? validate129.errors : vErrors.concat(validate129.errors);
 errors = vErrors.length;
 }
 }
-if(data.permissions !== undefined){
-if(!(validate131(data.permissions, {instancePath:instancePath+"/permissions",parentData:data,parentDataProperty:"permissions",rootData}))){
+if(data.pool !== undefined){
+if(!(validate131(data.pool, {instancePath:instancePath+"/pool",parentData:data,parentDataProperty:"pool",rootData}))){
 vErrors = vErrors === null ? validate131.errors : vErrors.concat(validate131.errors);
 errors = vErrors.length;
 }
 }
+if(data.permissions !== undefined){
+if(!(validate133(data.permissions, {instancePath:instancePath+"/permissions",parentData:data,parentDataProperty:"permissions",rootData}))){
+vErrors = vErrors === null ? validate133.errors : vErrors.concat(validate133.errors);
+errors = vErrors.length;
+}
+}
 if(data.output !== undefined){
-if(!(validate135(data.output, {instancePath:instancePath+"/output",parentData:data,parentDataProperty:"output",rootData}))){
-vErrors = vErrors === null ? validate135.errors : vErrors.concat(validate135.errors);
+if(!(validate137(data.output, {instancePath:instancePath+"/output",parentData:data,parentDataProperty:"output",rootData}))){
+vErrors = vErrors === null ? validate137.errors : vErrors.concat(validate137.errors);
 errors = vErrors.length;
 }
 }
 if(data.client !== undefined){
-if(!(validate137(data.client, {instancePath:instancePath+"/client",parentData:data,parentDataProperty:"client",rootData}))){
-vErrors = vErrors === null ? validate137.errors : vErrors.concat(validate137.errors);
+if(!(validate139(data.client, {instancePath:instancePath+"/client",parentData:data,parentDataProperty:"client",rootData}))){
+vErrors = vErrors === null ? validate139.errors : vErrors.concat(validate139.errors);
 errors = vErrors.length;
 }
 }
 if(data.callback !== undefined){
 let data14 = data.callback;
 if((!(data14 && typeof data14 == "object" && !Array.isArray(data14))) && (typeof data14 !== "boolean")){
-const err14 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema226.properties.callback.type},schema:schema226.properties.callback.type,parentSchema:schema226.properties.callback,data:data14};
+const err14 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/type",keyword:"type",params:{type: schema228.properties.callback.type},schema:schema228.properties.callback.type,parentSchema:schema228.properties.callback,data:data14};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -14085,7 +14228,7 @@ data14.maxTasks = 8;
 }
 for(const key3 in data14){
 if(!(((key3 === "tools") || (key3 === "maxDepth")) || (key3 === "maxTasks"))){
-const err16 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema224,data:data14};
+const err16 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema226,data:data14};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -14102,7 +14245,7 @@ for(let i1=0; i1<len1; i1++){
 let data16 = data15[i1];
 if(typeof data16 === "string"){
 if(data16.length < 1){
-const err17 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema224.properties.tools.items,data:data16};
+const err17 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema226.properties.tools.items,data:data16};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -14113,7 +14256,7 @@ errors++;
 }
 }
 else {
-const err18 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema224.properties.tools.items.type,parentSchema:schema224.properties.tools.items,data:data16};
+const err18 = {instancePath:instancePath+"/callback/tools/" + i1,schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/items/type",keyword:"type",params:{type: "string"},schema:schema226.properties.tools.items.type,parentSchema:schema226.properties.tools.items,data:data16};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -14125,7 +14268,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema224.properties.tools.type,parentSchema:schema224.properties.tools,data:data15};
+const err19 = {instancePath:instancePath+"/callback/tools",schemaPath:"#/$defs/AgentCallbackConfig/properties/tools/type",keyword:"type",params:{type: "array"},schema:schema226.properties.tools.type,parentSchema:schema226.properties.tools,data:data15};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -14136,7 +14279,7 @@ errors++;
 }
 let data17 = data14.maxDepth;
 if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-const err20 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema224.properties.maxDepth.type,parentSchema:schema224.properties.maxDepth,data:data17};
+const err20 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/type",keyword:"type",params:{type: "integer"},schema:schema226.properties.maxDepth.type,parentSchema:schema226.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -14147,7 +14290,7 @@ errors++;
 }
 if((typeof data17 == "number") && (isFinite(data17))){
 if(data17 > 8 || isNaN(data17)){
-const err21 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema224.properties.maxDepth,data:data17};
+const err21 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/maximum",keyword:"maximum",params:{comparison: "<=", limit: 8},schema:8,parentSchema:schema226.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -14157,7 +14300,7 @@ vErrors.push(err21);
 errors++;
 }
 if(data17 < 0 || isNaN(data17)){
-const err22 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema224.properties.maxDepth,data:data17};
+const err22 = {instancePath:instancePath+"/callback/maxDepth",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxDepth/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema226.properties.maxDepth,data:data17};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -14169,7 +14312,7 @@ errors++;
 }
 let data18 = data14.maxTasks;
 if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-const err23 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema224.properties.maxTasks.type,parentSchema:schema224.properties.maxTasks,data:data18};
+const err23 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/type",keyword:"type",params:{type: "integer"},schema:schema226.properties.maxTasks.type,parentSchema:schema226.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -14180,7 +14323,7 @@ errors++;
 }
 if((typeof data18 == "number") && (isFinite(data18))){
 if(data18 > 1000 || isNaN(data18)){
-const err24 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema224.properties.maxTasks,data:data18};
+const err24 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema226.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -14190,7 +14333,7 @@ vErrors.push(err24);
 errors++;
 }
 if(data18 < 0 || isNaN(data18)){
-const err25 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema224.properties.maxTasks,data:data18};
+const err25 = {instancePath:instancePath+"/callback/maxTasks",schemaPath:"#/$defs/AgentCallbackConfig/properties/maxTasks/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema226.properties.maxTasks,data:data18};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -14202,7 +14345,7 @@ errors++;
 }
 }
 else {
-const err26 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema224.type,parentSchema:schema224,data:data14};
+const err26 = {instancePath:instancePath+"/callback",schemaPath:"#/$defs/AgentCallbackConfig/type",keyword:"type",params:{type: "object"},schema:schema226.type,parentSchema:schema226,data:data14};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -14218,7 +14361,7 @@ ifClause0 = "then";
 else {
 const _errs43 = errors;
 if(typeof data14 !== "boolean"){
-const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/type",keyword:"type",params:{type: "boolean"},schema:schema226.properties.callback.else.type,parentSchema:schema226.properties.callback.else,data:data14};
+const err27 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/else/type",keyword:"type",params:{type: "boolean"},schema:schema228.properties.callback.else.type,parentSchema:schema228.properties.callback.else,data:data14};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -14232,7 +14375,7 @@ valid5 = _valid0;
 ifClause0 = "else";
 }
 if(!valid5){
-const err28 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema226.properties.callback.if,parentSchema:schema226.properties.callback,data:data14};
+const err28 = {instancePath:instancePath+"/callback",schemaPath:"#/properties/callback/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema228.properties.callback.if,parentSchema:schema228.properties.callback,data:data14};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -14245,7 +14388,7 @@ errors++;
 if(data.isolation !== undefined){
 let data19 = data.isolation;
 if(!((data19 === "none") || (data19 === "worktree"))){
-const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema226.properties.isolation.enum},schema:schema226.properties.isolation.enum,parentSchema:schema226.properties.isolation,data:data19};
+const err29 = {instancePath:instancePath+"/isolation",schemaPath:"#/properties/isolation/enum",keyword:"enum",params:{allowedValues: schema228.properties.isolation.enum},schema:schema228.properties.isolation.enum,parentSchema:schema228.properties.isolation,data:data19};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -14258,7 +14401,7 @@ errors++;
 if(data.sandbox !== undefined){
 let data20 = data.sandbox;
 if((!(data20 && typeof data20 == "object" && !Array.isArray(data20))) && (typeof data20 !== "string")){
-const err30 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema226.properties.sandbox.type},schema:schema226.properties.sandbox.type,parentSchema:schema226.properties.sandbox,data:data20};
+const err30 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/type",keyword:"type",params:{type: schema228.properties.sandbox.type},schema:schema228.properties.sandbox.type,parentSchema:schema228.properties.sandbox,data:data20};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -14307,7 +14450,7 @@ if(data20.hide === undefined){
 data20.hide = [];
 }
 if(data20.type === undefined){
-const err32 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema45.required,parentSchema:schema45,data:data20};
+const err32 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/required",keyword:"required",params:{missingProperty: "type"},schema:schema47.required,parentSchema:schema47,data:data20};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -14318,7 +14461,7 @@ errors++;
 }
 for(const key4 in data20){
 if(!(((((key4 === "type") || (key4 === "read")) || (key4 === "write")) || (key4 === "network")) || (key4 === "hide"))){
-const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema45,data:data20};
+const err33 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema47,data:data20};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -14331,7 +14474,7 @@ errors++;
 if(data20.type !== undefined){
 let data21 = data20.type;
 if(typeof data21 !== "string"){
-const err34 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema45.properties.type.type,parentSchema:schema45.properties.type,data:data21};
+const err34 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/type",keyword:"type",params:{type: "string"},schema:schema47.properties.type.type,parentSchema:schema47.properties.type,data:data21};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -14341,7 +14484,7 @@ vErrors.push(err34);
 errors++;
 }
 if("bwrap" !== data21){
-const err35 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema45.properties.type,data:data21};
+const err35 = {instancePath:instancePath+"/sandbox/type",schemaPath:"#/$defs/SandboxConfig/properties/type/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema47.properties.type,data:data21};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -14358,7 +14501,7 @@ for(let i2=0; i2<len2; i2++){
 let data23 = data22[i2];
 if(typeof data23 === "string"){
 if(data23.length < 1){
-const err36 = {instancePath:instancePath+"/sandbox/read/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/read/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.read.items,data:data23};
+const err36 = {instancePath:instancePath+"/sandbox/read/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/read/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema47.properties.read.items,data:data23};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -14369,7 +14512,7 @@ errors++;
 }
 }
 else {
-const err37 = {instancePath:instancePath+"/sandbox/read/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/read/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.read.items.type,parentSchema:schema45.properties.read.items,data:data23};
+const err37 = {instancePath:instancePath+"/sandbox/read/" + i2,schemaPath:"#/$defs/SandboxConfig/properties/read/items/type",keyword:"type",params:{type: "string"},schema:schema47.properties.read.items.type,parentSchema:schema47.properties.read.items,data:data23};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -14381,7 +14524,7 @@ errors++;
 }
 }
 else {
-const err38 = {instancePath:instancePath+"/sandbox/read",schemaPath:"#/$defs/SandboxConfig/properties/read/type",keyword:"type",params:{type: "array"},schema:schema45.properties.read.type,parentSchema:schema45.properties.read,data:data22};
+const err38 = {instancePath:instancePath+"/sandbox/read",schemaPath:"#/$defs/SandboxConfig/properties/read/type",keyword:"type",params:{type: "array"},schema:schema47.properties.read.type,parentSchema:schema47.properties.read,data:data22};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -14397,7 +14540,7 @@ for(let i3=0; i3<len3; i3++){
 let data25 = data24[i3];
 if(typeof data25 === "string"){
 if(data25.length < 1){
-const err39 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.write.items,data:data25};
+const err39 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema47.properties.write.items,data:data25};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -14408,7 +14551,7 @@ errors++;
 }
 }
 else {
-const err40 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.write.items.type,parentSchema:schema45.properties.write.items,data:data25};
+const err40 = {instancePath:instancePath+"/sandbox/write/" + i3,schemaPath:"#/$defs/SandboxConfig/properties/write/items/type",keyword:"type",params:{type: "string"},schema:schema47.properties.write.items.type,parentSchema:schema47.properties.write.items,data:data25};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -14420,7 +14563,7 @@ errors++;
 }
 }
 else {
-const err41 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema45.properties.write.type,parentSchema:schema45.properties.write,data:data24};
+const err41 = {instancePath:instancePath+"/sandbox/write",schemaPath:"#/$defs/SandboxConfig/properties/write/type",keyword:"type",params:{type: "array"},schema:schema47.properties.write.type,parentSchema:schema47.properties.write,data:data24};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -14431,7 +14574,7 @@ errors++;
 }
 let data26 = data20.network;
 if(typeof data26 !== "boolean"){
-const err42 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema45.properties.network.type,parentSchema:schema45.properties.network,data:data26};
+const err42 = {instancePath:instancePath+"/sandbox/network",schemaPath:"#/$defs/SandboxConfig/properties/network/type",keyword:"type",params:{type: "boolean"},schema:schema47.properties.network.type,parentSchema:schema47.properties.network,data:data26};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -14447,7 +14590,7 @@ for(let i4=0; i4<len4; i4++){
 let data28 = data27[i4];
 if(typeof data28 === "string"){
 if(data28.length < 1){
-const err43 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema45.properties.hide.items,data:data28};
+const err43 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema47.properties.hide.items,data:data28};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -14458,7 +14601,7 @@ errors++;
 }
 }
 else {
-const err44 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema45.properties.hide.items.type,parentSchema:schema45.properties.hide.items,data:data28};
+const err44 = {instancePath:instancePath+"/sandbox/hide/" + i4,schemaPath:"#/$defs/SandboxConfig/properties/hide/items/type",keyword:"type",params:{type: "string"},schema:schema47.properties.hide.items.type,parentSchema:schema47.properties.hide.items,data:data28};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -14470,7 +14613,7 @@ errors++;
 }
 }
 else {
-const err45 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema45.properties.hide.type,parentSchema:schema45.properties.hide,data:data27};
+const err45 = {instancePath:instancePath+"/sandbox/hide",schemaPath:"#/$defs/SandboxConfig/properties/hide/type",keyword:"type",params:{type: "array"},schema:schema47.properties.hide.type,parentSchema:schema47.properties.hide,data:data27};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -14481,7 +14624,7 @@ errors++;
 }
 }
 else {
-const err46 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema45.type,parentSchema:schema45,data:data20};
+const err46 = {instancePath:instancePath+"/sandbox",schemaPath:"#/$defs/SandboxConfig/type",keyword:"type",params:{type: "object"},schema:schema47.type,parentSchema:schema47,data:data20};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -14497,7 +14640,7 @@ ifClause1 = "then";
 else {
 const _errs71 = errors;
 if("bwrap" !== data20){
-const err47 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema226.properties.sandbox.else,data:data20};
+const err47 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/else/const",keyword:"const",params:{allowedValue: "bwrap"},schema:"bwrap",parentSchema:schema228.properties.sandbox.else,data:data20};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -14511,7 +14654,7 @@ valid10 = _valid1;
 ifClause1 = "else";
 }
 if(!valid10){
-const err48 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema226.properties.sandbox.if,parentSchema:schema226.properties.sandbox,data:data20};
+const err48 = {instancePath:instancePath+"/sandbox",schemaPath:"#/properties/sandbox/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema228.properties.sandbox.if,parentSchema:schema228.properties.sandbox,data:data20};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -14522,14 +14665,14 @@ errors++;
 }
 }
 if(data.ceilings !== undefined){
-if(!(validate25(data.ceilings, {instancePath:instancePath+"/ceilings",parentData:data,parentDataProperty:"ceilings",rootData}))){
-vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+if(!(validate27(data.ceilings, {instancePath:instancePath+"/ceilings",parentData:data,parentDataProperty:"ceilings",rootData}))){
+vErrors = vErrors === null ? validate27.errors : vErrors.concat(validate27.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err49 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema226.type,parentSchema:schema226,data};
+const err49 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema228.type,parentSchema:schema228,data};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -14538,14 +14681,14 @@ vErrors.push(err49);
 }
 errors++;
 }
-validate143.errors = vErrors;
+validate145.errors = vErrors;
 return errors === 0;
 }
 
-const schema230 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256},"default":{"type":"array","items":{"$ref":"#/$defs/name"}}}};
-const schema231 = {"type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"type":"string","minLength":1,"maxLength":64},"taskTypes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1},"keywords":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1},"principals":{"$ref":"#/$defs/globs"},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"only":{"type":"boolean"}}};
+const schema232 = {"type":"object","additionalProperties":false,"properties":{"rules":{"type":"array","items":{"$ref":"#/$defs/AgentRoutingRuleConfig"},"maxItems":256},"default":{"type":"array","items":{"$ref":"#/$defs/name"}}}};
+const schema233 = {"type":"object","additionalProperties":false,"required":["prefer"],"properties":{"id":{"type":"string","minLength":1,"maxLength":64},"taskTypes":{"type":"array","items":{"type":"string","minLength":1,"maxLength":64},"minItems":1},"keywords":{"type":"array","items":{"type":"string","minLength":1,"maxLength":256},"minItems":1},"principals":{"$ref":"#/$defs/globs"},"prefer":{"description":"Agents in order of preference.","type":"array","items":{"$ref":"#/$defs/name"},"minItems":1},"priority":{"type":"integer","minimum":-1000,"maximum":1000},"only":{"type":"boolean"}}};
 
-function validate153(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate155(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -14553,7 +14696,7 @@ if(data.only === undefined){
 data.only = false;
 }
 if(data.prefer === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "prefer"},schema:schema231.required,parentSchema:schema231,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "prefer"},schema:schema233.required,parentSchema:schema233,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14564,7 +14707,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((((((key0 === "id") || (key0 === "taskTypes")) || (key0 === "keywords")) || (key0 === "principals")) || (key0 === "prefer")) || (key0 === "priority")) || (key0 === "only"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema231,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema233,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14578,7 +14721,7 @@ if(data.id !== undefined){
 let data0 = data.id;
 if(typeof data0 === "string"){
 if(data0.length > 64){
-const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema231.properties.id,data:data0};
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema233.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14588,7 +14731,7 @@ vErrors.push(err2);
 errors++;
 }
 if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.id,data:data0};
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema233.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14599,7 +14742,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},schema:schema231.properties.id.type,parentSchema:schema231.properties.id,data:data0};
+const err4 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},schema:schema233.properties.id.type,parentSchema:schema233.properties.id,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14613,7 +14756,7 @@ if(data.taskTypes !== undefined){
 let data1 = data.taskTypes;
 if(Array.isArray(data1)){
 if(data1.length < 1){
-const err5 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema231.properties.taskTypes,data:data1};
+const err5 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema233.properties.taskTypes,data:data1};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -14627,7 +14770,7 @@ for(let i0=0; i0<len0; i0++){
 let data2 = data1[i0];
 if(typeof data2 === "string"){
 if(data2.length > 64){
-const err6 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema231.properties.taskTypes.items,data:data2};
+const err6 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/maxLength",keyword:"maxLength",params:{limit: 64},schema:64,parentSchema:schema233.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -14637,7 +14780,7 @@ vErrors.push(err6);
 errors++;
 }
 if(data2.length < 1){
-const err7 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.taskTypes.items,data:data2};
+const err7 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema233.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -14648,7 +14791,7 @@ errors++;
 }
 }
 else {
-const err8 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/type",keyword:"type",params:{type: "string"},schema:schema231.properties.taskTypes.items.type,parentSchema:schema231.properties.taskTypes.items,data:data2};
+const err8 = {instancePath:instancePath+"/taskTypes/" + i0,schemaPath:"#/properties/taskTypes/items/type",keyword:"type",params:{type: "string"},schema:schema233.properties.taskTypes.items.type,parentSchema:schema233.properties.taskTypes.items,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -14660,7 +14803,7 @@ errors++;
 }
 }
 else {
-const err9 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/type",keyword:"type",params:{type: "array"},schema:schema231.properties.taskTypes.type,parentSchema:schema231.properties.taskTypes,data:data1};
+const err9 = {instancePath:instancePath+"/taskTypes",schemaPath:"#/properties/taskTypes/type",keyword:"type",params:{type: "array"},schema:schema233.properties.taskTypes.type,parentSchema:schema233.properties.taskTypes,data:data1};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -14674,7 +14817,7 @@ if(data.keywords !== undefined){
 let data3 = data.keywords;
 if(Array.isArray(data3)){
 if(data3.length < 1){
-const err10 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema231.properties.keywords,data:data3};
+const err10 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema233.properties.keywords,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -14688,7 +14831,7 @@ for(let i1=0; i1<len1; i1++){
 let data4 = data3[i1];
 if(typeof data4 === "string"){
 if(data4.length > 256){
-const err11 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema231.properties.keywords.items,data:data4};
+const err11 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/maxLength",keyword:"maxLength",params:{limit: 256},schema:256,parentSchema:schema233.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -14698,7 +14841,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data4.length < 1){
-const err12 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.keywords.items,data:data4};
+const err12 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema233.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -14709,7 +14852,7 @@ errors++;
 }
 }
 else {
-const err13 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/type",keyword:"type",params:{type: "string"},schema:schema231.properties.keywords.items.type,parentSchema:schema231.properties.keywords.items,data:data4};
+const err13 = {instancePath:instancePath+"/keywords/" + i1,schemaPath:"#/properties/keywords/items/type",keyword:"type",params:{type: "string"},schema:schema233.properties.keywords.items.type,parentSchema:schema233.properties.keywords.items,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -14721,7 +14864,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/type",keyword:"type",params:{type: "array"},schema:schema231.properties.keywords.type,parentSchema:schema231.properties.keywords,data:data3};
+const err14 = {instancePath:instancePath+"/keywords",schemaPath:"#/properties/keywords/type",keyword:"type",params:{type: "array"},schema:schema233.properties.keywords.type,parentSchema:schema233.properties.keywords,data:data3};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -14734,7 +14877,7 @@ errors++;
 if(data.principals !== undefined){
 let data5 = data.principals;
 if((typeof data5 !== "string") && (!(Array.isArray(data5)))){
-const err15 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema148.type},schema:schema148.type,parentSchema:schema148,data:data5};
+const err15 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/type",keyword:"type",params:{type: schema150.type},schema:schema150.type,parentSchema:schema150,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -14745,7 +14888,7 @@ errors++;
 }
 if(typeof data5 === "string"){
 if(data5.length < 1){
-const err16 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
+const err16 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150,data:data5};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -14757,7 +14900,7 @@ errors++;
 }
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err17 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema148,data:data5};
+const err17 = {instancePath:instancePath+"/principals",schemaPath:"#/$defs/globs/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150,data:data5};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -14771,7 +14914,7 @@ for(let i2=0; i2<len2; i2++){
 let data6 = data5[i2];
 if(typeof data6 === "string"){
 if(data6.length < 1){
-const err18 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema148.items,data:data6};
+const err18 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema150.items,data:data6};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -14782,7 +14925,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema148.items.type,parentSchema:schema148.items,data:data6};
+const err19 = {instancePath:instancePath+"/principals/" + i2,schemaPath:"#/$defs/globs/items/type",keyword:"type",params:{type: "string"},schema:schema150.items.type,parentSchema:schema150.items,data:data6};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -14798,7 +14941,7 @@ if(data.prefer !== undefined){
 let data7 = data.prefer;
 if(Array.isArray(data7)){
 if(data7.length < 1){
-const err20 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema231.properties.prefer,data:data7};
+const err20 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema233.properties.prefer,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -14811,8 +14954,8 @@ const len3 = data7.length;
 for(let i3=0; i3<len3; i3++){
 let data8 = data7[i3];
 if(typeof data8 === "string"){
-if(!pattern4.test(data8)){
-const err21 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:data8};
+if(!pattern5.test(data8)){
+const err21 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema25,data:data8};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -14823,7 +14966,7 @@ errors++;
 }
 }
 else {
-const err22 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:data8};
+const err22 = {instancePath:instancePath+"/prefer/" + i3,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:data8};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -14835,7 +14978,7 @@ errors++;
 }
 }
 else {
-const err23 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/type",keyword:"type",params:{type: "array"},schema:schema231.properties.prefer.type,parentSchema:schema231.properties.prefer,data:data7};
+const err23 = {instancePath:instancePath+"/prefer",schemaPath:"#/properties/prefer/type",keyword:"type",params:{type: "array"},schema:schema233.properties.prefer.type,parentSchema:schema233.properties.prefer,data:data7};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -14848,7 +14991,7 @@ errors++;
 if(data.priority !== undefined){
 let data9 = data.priority;
 if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
-const err24 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema231.properties.priority.type,parentSchema:schema231.properties.priority,data:data9};
+const err24 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/type",keyword:"type",params:{type: "integer"},schema:schema233.properties.priority.type,parentSchema:schema233.properties.priority,data:data9};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -14859,7 +15002,7 @@ errors++;
 }
 if((typeof data9 == "number") && (isFinite(data9))){
 if(data9 > 1000 || isNaN(data9)){
-const err25 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema231.properties.priority,data:data9};
+const err25 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema233.properties.priority,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -14869,7 +15012,7 @@ vErrors.push(err25);
 errors++;
 }
 if(data9 < -1000 || isNaN(data9)){
-const err26 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema231.properties.priority,data:data9};
+const err26 = {instancePath:instancePath+"/priority",schemaPath:"#/properties/priority/minimum",keyword:"minimum",params:{comparison: ">=", limit: -1000},schema:-1000,parentSchema:schema233.properties.priority,data:data9};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -14882,7 +15025,7 @@ errors++;
 }
 let data10 = data.only;
 if(typeof data10 !== "boolean"){
-const err27 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},schema:schema231.properties.only.type,parentSchema:schema231.properties.only,data:data10};
+const err27 = {instancePath:instancePath+"/only",schemaPath:"#/properties/only/type",keyword:"type",params:{type: "boolean"},schema:schema233.properties.only.type,parentSchema:schema233.properties.only,data:data10};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -14893,7 +15036,7 @@ errors++;
 }
 }
 else {
-const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema231.type,parentSchema:schema231,data};
+const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema233.type,parentSchema:schema233,data};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -14902,12 +15045,12 @@ vErrors.push(err28);
 }
 errors++;
 }
-validate153.errors = vErrors;
+validate155.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate152(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate154(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -14919,7 +15062,7 @@ data.default = [];
 }
 for(const key0 in data){
 if(!((key0 === "rules") || (key0 === "default"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema230,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema232,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -14932,7 +15075,7 @@ errors++;
 let data0 = data.rules;
 if(Array.isArray(data0)){
 if(data0.length > 256){
-const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema230.properties.rules,data:data0};
+const err1 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/maxItems",keyword:"maxItems",params:{limit: 256},schema:256,parentSchema:schema232.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14943,14 +15086,14 @@ errors++;
 }
 const len0 = data0.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate153(data0[i0], {instancePath:instancePath+"/rules/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
-vErrors = vErrors === null ? validate153.errors : vErrors.concat(validate153.errors);
+if(!(validate155(data0[i0], {instancePath:instancePath+"/rules/" + i0,parentData:data0,parentDataProperty:i0,rootData}))){
+vErrors = vErrors === null ? validate155.errors : vErrors.concat(validate155.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema230.properties.rules.type,parentSchema:schema230.properties.rules,data:data0};
+const err2 = {instancePath:instancePath+"/rules",schemaPath:"#/properties/rules/type",keyword:"type",params:{type: "array"},schema:schema232.properties.rules.type,parentSchema:schema232.properties.rules,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -14965,8 +15108,8 @@ const len1 = data2.length;
 for(let i1=0; i1<len1; i1++){
 let data3 = data2[i1];
 if(typeof data3 === "string"){
-if(!pattern4.test(data3)){
-const err3 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:data3};
+if(!pattern5.test(data3)){
+const err3 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema25,data:data3};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -14977,7 +15120,7 @@ errors++;
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:data3};
+const err4 = {instancePath:instancePath+"/default/" + i1,schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:data3};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -14989,7 +15132,7 @@ errors++;
 }
 }
 else {
-const err5 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/type",keyword:"type",params:{type: "array"},schema:schema230.properties.default.type,parentSchema:schema230.properties.default,data:data2};
+const err5 = {instancePath:instancePath+"/default",schemaPath:"#/properties/default/type",keyword:"type",params:{type: "array"},schema:schema232.properties.default.type,parentSchema:schema232.properties.default,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15000,7 +15143,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema230.type,parentSchema:schema230,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema232.type,parentSchema:schema232,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15009,13 +15152,13 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate152.errors = vErrors;
+validate154.errors = vErrors;
 return errors === 0;
 }
 
-const schema235 = {"type":"object","additionalProperties":false,"properties":{"file":{"x-private":"file","type":"string","minLength":1,"maxLength":4096},"ttl":{"$ref":"#/$defs/duration"},"max":{"type":"integer","minimum":1,"maximum":1000000},"maxPerCaller":{"type":"integer","minimum":1,"maximum":10000},"keepPrompt":{"type":"boolean"}}};
+const schema237 = {"type":"object","additionalProperties":false,"properties":{"file":{"x-private":"file","type":"string","minLength":1,"maxLength":4096},"ttl":{"$ref":"#/$defs/duration"},"max":{"type":"integer","minimum":1,"maximum":1000000},"maxPerCaller":{"type":"integer","minimum":1,"maximum":10000},"keepPrompt":{"type":"boolean"}}};
 
-function validate156(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate158(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -15030,7 +15173,7 @@ data.keepPrompt = true;
 }
 for(const key0 in data){
 if(!(((((key0 === "file") || (key0 === "ttl")) || (key0 === "max")) || (key0 === "maxPerCaller")) || (key0 === "keepPrompt"))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema235,data};
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema237,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -15044,7 +15187,7 @@ if(data.file !== undefined){
 let data0 = data.file;
 if(typeof data0 === "string"){
 if(data0.length > 4096){
-const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema235.properties.file,data:data0};
+const err1 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema237.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15054,7 +15197,7 @@ vErrors.push(err1);
 errors++;
 }
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema235.properties.file,data:data0};
+const err2 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema237.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15065,7 +15208,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema235.properties.file.type,parentSchema:schema235.properties.file,data:data0};
+const err3 = {instancePath:instancePath+"/file",schemaPath:"#/properties/file/type",keyword:"type",params:{type: "string"},schema:schema237.properties.file.type,parentSchema:schema237.properties.file,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15114,7 +15257,7 @@ errors++;
 }
 let data2 = data.max;
 if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema235.properties.max.type,parentSchema:schema235.properties.max,data:data2};
+const err7 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema237.properties.max.type,parentSchema:schema237.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -15125,7 +15268,7 @@ errors++;
 }
 if((typeof data2 == "number") && (isFinite(data2))){
 if(data2 > 1000000 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema235.properties.max,data:data2};
+const err8 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000000},schema:1000000,parentSchema:schema237.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -15135,7 +15278,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data2 < 1 || isNaN(data2)){
-const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema235.properties.max,data:data2};
+const err9 = {instancePath:instancePath+"/max",schemaPath:"#/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema237.properties.max,data:data2};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -15147,7 +15290,7 @@ errors++;
 }
 let data3 = data.maxPerCaller;
 if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err10 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/type",keyword:"type",params:{type: "integer"},schema:schema235.properties.maxPerCaller.type,parentSchema:schema235.properties.maxPerCaller,data:data3};
+const err10 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/type",keyword:"type",params:{type: "integer"},schema:schema237.properties.maxPerCaller.type,parentSchema:schema237.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -15158,7 +15301,7 @@ errors++;
 }
 if((typeof data3 == "number") && (isFinite(data3))){
 if(data3 > 10000 || isNaN(data3)){
-const err11 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema235.properties.maxPerCaller,data:data3};
+const err11 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema237.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -15168,7 +15311,7 @@ vErrors.push(err11);
 errors++;
 }
 if(data3 < 1 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema235.properties.maxPerCaller,data:data3};
+const err12 = {instancePath:instancePath+"/maxPerCaller",schemaPath:"#/properties/maxPerCaller/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema237.properties.maxPerCaller,data:data3};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -15180,7 +15323,7 @@ errors++;
 }
 let data4 = data.keepPrompt;
 if(typeof data4 !== "boolean"){
-const err13 = {instancePath:instancePath+"/keepPrompt",schemaPath:"#/properties/keepPrompt/type",keyword:"type",params:{type: "boolean"},schema:schema235.properties.keepPrompt.type,parentSchema:schema235.properties.keepPrompt,data:data4};
+const err13 = {instancePath:instancePath+"/keepPrompt",schemaPath:"#/properties/keepPrompt/type",keyword:"type",params:{type: "boolean"},schema:schema237.properties.keepPrompt.type,parentSchema:schema237.properties.keepPrompt,data:data4};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -15191,7 +15334,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema235.type,parentSchema:schema235,data};
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema237.type,parentSchema:schema237,data};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -15200,12 +15343,12 @@ vErrors.push(err14);
 }
 errors++;
 }
-validate156.errors = vErrors;
+validate158.errors = vErrors;
 return errors === 0;
 }
 
 
-function validate121(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate123(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -15219,8 +15362,8 @@ if(data.prefix === undefined){
 data.prefix = "";
 }
 for(const key0 in data){
-if(!(func2.call(schema193.properties, key0))){
-const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema193,data};
+if(!(func2.call(schema195.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema195,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -15235,8 +15378,8 @@ if(data0 && typeof data0 == "object" && !Array.isArray(data0)){
 for(const key1 in data0){
 const _errs4 = errors;
 if(typeof key1 === "string"){
-if(!pattern4.test(key1)){
-const err1 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key1,propertyName:key1};
+if(!pattern5.test(key1)){
+const err1 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema25,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15247,7 +15390,7 @@ errors++;
 }
 }
 else {
-const err2 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key1,propertyName:key1};
+const err2 = {instancePath:instancePath+"/list",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:key1,propertyName:key1};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15258,7 +15401,7 @@ errors++;
 }
 var valid1 = _errs4 === errors;
 if(!valid1){
-const err3 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema193.properties.list.propertyNames,parentSchema:schema193.properties.list,data:data0};
+const err3 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/propertyNames",keyword:"propertyNames",params:{propertyName: key1},schema:schema195.properties.list.propertyNames,parentSchema:schema195.properties.list,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15269,14 +15412,14 @@ errors++;
 }
 }
 for(const key2 in data0){
-if(!(validate122(data0[key2], {instancePath:instancePath+"/list/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data0,parentDataProperty:key2,rootData}))){
-vErrors = vErrors === null ? validate122.errors : vErrors.concat(validate122.errors);
+if(!(validate124(data0[key2], {instancePath:instancePath+"/list/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data0,parentDataProperty:key2,rootData}))){
+vErrors = vErrors === null ? validate124.errors : vErrors.concat(validate124.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err4 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/type",keyword:"type",params:{type: "object"},schema:schema193.properties.list.type,parentSchema:schema193.properties.list,data:data0};
+const err4 = {instancePath:instancePath+"/list",schemaPath:"#/properties/list/type",keyword:"type",params:{type: "object"},schema:schema195.properties.list.type,parentSchema:schema195.properties.list,data:data0};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -15286,8 +15429,8 @@ vErrors.push(err4);
 errors++;
 }
 if(data.defaults !== undefined){
-if(!(validate143(data.defaults, {instancePath:instancePath+"/defaults",parentData:data,parentDataProperty:"defaults",rootData}))){
-vErrors = vErrors === null ? validate143.errors : vErrors.concat(validate143.errors);
+if(!(validate145(data.defaults, {instancePath:instancePath+"/defaults",parentData:data,parentDataProperty:"defaults",rootData}))){
+vErrors = vErrors === null ? validate145.errors : vErrors.concat(validate145.errors);
 errors = vErrors.length;
 }
 }
@@ -15295,7 +15438,7 @@ if(data.registry !== undefined){
 let data3 = data.registry;
 if(data3 && typeof data3 == "object" && !Array.isArray(data3)){
 if(data3.file === undefined){
-const err5 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "file"},schema:schema229.required,parentSchema:schema229,data:data3};
+const err5 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "file"},schema:schema231.required,parentSchema:schema231,data:data3};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15305,7 +15448,7 @@ vErrors.push(err5);
 errors++;
 }
 if(data3.use === undefined){
-const err6 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "use"},schema:schema229.required,parentSchema:schema229,data:data3};
+const err6 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/required",keyword:"required",params:{missingProperty: "use"},schema:schema231.required,parentSchema:schema231,data:data3};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15316,7 +15459,7 @@ errors++;
 }
 for(const key3 in data3){
 if(!((key3 === "file") || (key3 === "use"))){
-const err7 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema229,data:data3};
+const err7 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key3},schema:false,parentSchema:schema231,data:data3};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -15330,7 +15473,7 @@ if(data3.file !== undefined){
 let data4 = data3.file;
 if(typeof data4 === "string"){
 if(data4.length > 4096){
-const err8 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema229.properties.file,data:data4};
+const err8 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema231.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -15340,7 +15483,7 @@ vErrors.push(err8);
 errors++;
 }
 if(data4.length < 1){
-const err9 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema229.properties.file,data:data4};
+const err9 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -15351,7 +15494,7 @@ errors++;
 }
 }
 else {
-const err10 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/type",keyword:"type",params:{type: "string"},schema:schema229.properties.file.type,parentSchema:schema229.properties.file,data:data4};
+const err10 = {instancePath:instancePath+"/registry/file",schemaPath:"#/$defs/AgentRegistryConfig/properties/file/type",keyword:"type",params:{type: "string"},schema:schema231.properties.file.type,parentSchema:schema231.properties.file,data:data4};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -15365,7 +15508,7 @@ if(data3.use !== undefined){
 let data5 = data3.use;
 if(Array.isArray(data5)){
 if(data5.length < 1){
-const err11 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema229.properties.use,data:data5};
+const err11 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema231.properties.use,data:data5};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -15379,7 +15522,7 @@ for(let i0=0; i0<len0; i0++){
 let data6 = data5[i0];
 if(typeof data6 === "string"){
 if(data6.length > 128){
-const err12 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema229.properties.use.items,data:data6};
+const err12 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/maxLength",keyword:"maxLength",params:{limit: 128},schema:128,parentSchema:schema231.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -15389,7 +15532,7 @@ vErrors.push(err12);
 errors++;
 }
 if(data6.length < 1){
-const err13 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema229.properties.use.items,data:data6};
+const err13 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema231.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -15400,7 +15543,7 @@ errors++;
 }
 }
 else {
-const err14 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/type",keyword:"type",params:{type: "string"},schema:schema229.properties.use.items.type,parentSchema:schema229.properties.use.items,data:data6};
+const err14 = {instancePath:instancePath+"/registry/use/" + i0,schemaPath:"#/$defs/AgentRegistryConfig/properties/use/items/type",keyword:"type",params:{type: "string"},schema:schema231.properties.use.items.type,parentSchema:schema231.properties.use.items,data:data6};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -15412,7 +15555,7 @@ errors++;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/type",keyword:"type",params:{type: "array"},schema:schema229.properties.use.type,parentSchema:schema229.properties.use,data:data5};
+const err15 = {instancePath:instancePath+"/registry/use",schemaPath:"#/$defs/AgentRegistryConfig/properties/use/type",keyword:"type",params:{type: "array"},schema:schema231.properties.use.type,parentSchema:schema231.properties.use,data:data5};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -15424,7 +15567,7 @@ errors++;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/type",keyword:"type",params:{type: "object"},schema:schema229.type,parentSchema:schema229,data:data3};
+const err16 = {instancePath:instancePath+"/registry",schemaPath:"#/$defs/AgentRegistryConfig/type",keyword:"type",params:{type: "object"},schema:schema231.type,parentSchema:schema231,data:data3};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -15442,7 +15585,7 @@ for(let i1=0; i1<len1; i1++){
 let data8 = data7[i1];
 if(typeof data8 === "string"){
 if(data8.length > 4096){
-const err17 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema193.properties.commands.items,data:data8};
+const err17 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema195.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -15452,7 +15595,7 @@ vErrors.push(err17);
 errors++;
 }
 if(data8.length < 1){
-const err18 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.commands.items,data:data8};
+const err18 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -15463,7 +15606,7 @@ errors++;
 }
 }
 else {
-const err19 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema193.properties.commands.items.type,parentSchema:schema193.properties.commands.items,data:data8};
+const err19 = {instancePath:instancePath+"/commands/" + i1,schemaPath:"#/properties/commands/items/type",keyword:"type",params:{type: "string"},schema:schema195.properties.commands.items.type,parentSchema:schema195.properties.commands.items,data:data8};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -15475,7 +15618,7 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema193.properties.commands.type,parentSchema:schema193.properties.commands,data:data7};
+const err20 = {instancePath:instancePath+"/commands",schemaPath:"#/properties/commands/type",keyword:"type",params:{type: "array"},schema:schema195.properties.commands.type,parentSchema:schema195.properties.commands,data:data7};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -15489,7 +15632,7 @@ if(data.roots !== undefined){
 let data9 = data.roots;
 if(Array.isArray(data9)){
 if(data9.length < 1){
-const err21 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema193.properties.roots,data:data9};
+const err21 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema195.properties.roots,data:data9};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -15503,7 +15646,7 @@ for(let i2=0; i2<len2; i2++){
 let data10 = data9[i2];
 if(typeof data10 === "string"){
 if(data10.length > 4096){
-const err22 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema193.properties.roots.items,data:data10};
+const err22 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/maxLength",keyword:"maxLength",params:{limit: 4096},schema:4096,parentSchema:schema195.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -15513,7 +15656,7 @@ vErrors.push(err22);
 errors++;
 }
 if(data10.length < 1){
-const err23 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema193.properties.roots.items,data:data10};
+const err23 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema195.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -15524,7 +15667,7 @@ errors++;
 }
 }
 else {
-const err24 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/type",keyword:"type",params:{type: "string"},schema:schema193.properties.roots.items.type,parentSchema:schema193.properties.roots.items,data:data10};
+const err24 = {instancePath:instancePath+"/roots/" + i2,schemaPath:"#/properties/roots/items/type",keyword:"type",params:{type: "string"},schema:schema195.properties.roots.items.type,parentSchema:schema195.properties.roots.items,data:data10};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -15536,7 +15679,7 @@ errors++;
 }
 }
 else {
-const err25 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/type",keyword:"type",params:{type: "array"},schema:schema193.properties.roots.type,parentSchema:schema193.properties.roots,data:data9};
+const err25 = {instancePath:instancePath+"/roots",schemaPath:"#/properties/roots/type",keyword:"type",params:{type: "array"},schema:schema195.properties.roots.type,parentSchema:schema195.properties.roots,data:data9};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -15547,20 +15690,20 @@ errors++;
 }
 }
 if(data.routing !== undefined){
-if(!(validate152(data.routing, {instancePath:instancePath+"/routing",parentData:data,parentDataProperty:"routing",rootData}))){
-vErrors = vErrors === null ? validate152.errors : vErrors.concat(validate152.errors);
+if(!(validate154(data.routing, {instancePath:instancePath+"/routing",parentData:data,parentDataProperty:"routing",rootData}))){
+vErrors = vErrors === null ? validate154.errors : vErrors.concat(validate154.errors);
 errors = vErrors.length;
 }
 }
 if(data.tasks !== undefined){
-if(!(validate156(data.tasks, {instancePath:instancePath+"/tasks",parentData:data,parentDataProperty:"tasks",rootData}))){
-vErrors = vErrors === null ? validate156.errors : vErrors.concat(validate156.errors);
+if(!(validate158(data.tasks, {instancePath:instancePath+"/tasks",parentData:data,parentDataProperty:"tasks",rootData}))){
+vErrors = vErrors === null ? validate158.errors : vErrors.concat(validate158.errors);
 errors = vErrors.length;
 }
 }
 let data13 = data.processes;
 if(!(((typeof data13 == "number") && (!(data13 % 1) && !isNaN(data13))) && (isFinite(data13)))){
-const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema193.properties.processes.type,parentSchema:schema193.properties.processes,data:data13};
+const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/type",keyword:"type",params:{type: "integer"},schema:schema195.properties.processes.type,parentSchema:schema195.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -15571,7 +15714,7 @@ errors++;
 }
 if((typeof data13 == "number") && (isFinite(data13))){
 if(data13 > 256 || isNaN(data13)){
-const err27 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema193.properties.processes,data:data13};
+const err27 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/maximum",keyword:"maximum",params:{comparison: "<=", limit: 256},schema:256,parentSchema:schema195.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -15581,7 +15724,7 @@ vErrors.push(err27);
 errors++;
 }
 if(data13 < 1 || isNaN(data13)){
-const err28 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema193.properties.processes,data:data13};
+const err28 = {instancePath:instancePath+"/processes",schemaPath:"#/properties/processes/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema195.properties.processes,data:data13};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -15593,8 +15736,8 @@ errors++;
 }
 let data14 = data.prefix;
 if(typeof data14 === "string"){
-if(!pattern115.test(data14)){
-const err29 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,32}$"},schema:"^[A-Za-z0-9_.-]{0,32}$",parentSchema:schema193.properties.prefix,data:data14};
+if(!pattern116.test(data14)){
+const err29 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/pattern",keyword:"pattern",params:{pattern: "^[A-Za-z0-9_.-]{0,32}$"},schema:"^[A-Za-z0-9_.-]{0,32}$",parentSchema:schema195.properties.prefix,data:data14};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -15605,7 +15748,7 @@ errors++;
 }
 }
 else {
-const err30 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/type",keyword:"type",params:{type: "string"},schema:schema193.properties.prefix.type,parentSchema:schema193.properties.prefix,data:data14};
+const err30 = {instancePath:instancePath+"/prefix",schemaPath:"#/properties/prefix/type",keyword:"type",params:{type: "string"},schema:schema195.properties.prefix.type,parentSchema:schema195.properties.prefix,data:data14};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -15616,7 +15759,7 @@ errors++;
 }
 }
 else {
-const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema193.type,parentSchema:schema193,data};
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema195.type,parentSchema:schema195,data};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -15625,13 +15768,13 @@ vErrors.push(err31);
 }
 errors++;
 }
-validate121.errors = vErrors;
+validate123.errors = vErrors;
 return errors === 0;
 }
 
-const schema238 = {"type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","x-private":"module","type":"string","minLength":1},"options":{"type":"object"},"enabled":{"$ref":"#/$defs/enabled"}}};
+const schema240 = {"type":"object","additionalProperties":false,"required":["use"],"properties":{"use":{"description":"A path relative to the configuration file (`.ts` or `.js`), or an npm package.","x-private":"module","type":"string","minLength":1},"options":{"type":"object"},"enabled":{"$ref":"#/$defs/enabled"}}};
 
-function validate159(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
+function validate161(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
 let errors = 0;
 if(data && typeof data == "object" && !Array.isArray(data)){
@@ -15642,7 +15785,7 @@ if(data.enabled === undefined){
 data.enabled = true;
 }
 if(data.use === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},schema:schema238.required,parentSchema:schema238,data};
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "use"},schema:schema240.required,parentSchema:schema240,data};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -15653,7 +15796,7 @@ errors++;
 }
 for(const key0 in data){
 if(!(((key0 === "use") || (key0 === "options")) || (key0 === "enabled"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema238,data};
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},schema:false,parentSchema:schema240,data};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15667,7 +15810,7 @@ if(data.use !== undefined){
 let data0 = data.use;
 if(typeof data0 === "string"){
 if(data0.length < 1){
-const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema238.properties.use,data:data0};
+const err2 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema240.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15678,7 +15821,7 @@ errors++;
 }
 }
 else {
-const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},schema:schema238.properties.use.type,parentSchema:schema238.properties.use,data:data0};
+const err3 = {instancePath:instancePath+"/use",schemaPath:"#/properties/use/type",keyword:"type",params:{type: "string"},schema:schema240.properties.use.type,parentSchema:schema240.properties.use,data:data0};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15690,7 +15833,7 @@ errors++;
 }
 let data1 = data.options;
 if(!(data1 && typeof data1 == "object" && !Array.isArray(data1))){
-const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema238.properties.options.type,parentSchema:schema238.properties.options,data:data1};
+const err4 = {instancePath:instancePath+"/options",schemaPath:"#/properties/options/type",keyword:"type",params:{type: "object"},schema:schema240.properties.options.type,parentSchema:schema240.properties.options,data:data1};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -15701,7 +15844,7 @@ errors++;
 }
 let data2 = data.enabled;
 if(typeof data2 !== "boolean"){
-const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema48.type,parentSchema:schema48,data:data2};
+const err5 = {instancePath:instancePath+"/enabled",schemaPath:"#/$defs/enabled/type",keyword:"type",params:{type: "boolean"},schema:schema50.type,parentSchema:schema50,data:data2};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15712,7 +15855,7 @@ errors++;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema238.type,parentSchema:schema238,data};
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema240.type,parentSchema:schema240,data};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15721,12 +15864,12 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate159.errors = vErrors;
+validate161.errors = vErrors;
 return errors === 0;
 }
 
-const pattern76 = new RegExp("^/[^?#\\s]*$", "u");
-const pattern80 = new RegExp("^(/[^\\s?#/]+)*$", "u");
+const pattern77 = new RegExp("^/[^?#\\s]*$", "u");
+const pattern81 = new RegExp("^(/[^\\s?#/]+)*$", "u");
 
 function validate10(data, {instancePath="", parentData, parentDataProperty, rootData=data}={}){
 let vErrors = null;
@@ -15749,6 +15892,9 @@ data.shutdown = {};
 }
 if(data.control === undefined){
 data.control = {};
+}
+if(data.overload === undefined){
+data.overload = {};
 }
 if(data.processes === undefined){
 data.processes = {};
@@ -16098,17 +16244,9 @@ vErrors.push(err25);
 }
 errors++;
 }
-let data16 = data.processes;
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-if(data16.max === undefined){
-data16.max = 64;
-}
-if(data16.starting === undefined){
-data16.starting = 4;
-}
-for(const key4 in data16){
-if(!((key4 === "max") || (key4 === "starting"))){
-const err26 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema21,data:data16};
+let data16 = data.overload;
+if((!(data16 && typeof data16 == "object" && !Array.isArray(data16))) && (typeof data16 !== "boolean")){
+const err26 = {instancePath:instancePath+"/overload",schemaPath:"#/properties/overload/type",keyword:"type",params:{type: schema11.properties.overload.type},schema:schema11.properties.overload.type,parentSchema:schema11.properties.overload,data:data16};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -16117,10 +16255,11 @@ vErrors.push(err26);
 }
 errors++;
 }
-}
-let data17 = data16.max;
-if(!(((typeof data17 == "number") && (!(data17 % 1) && !isNaN(data17))) && (isFinite(data17)))){
-const err27 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema21.properties.max.type,parentSchema:schema21.properties.max,data:data17};
+const _errs40 = errors;
+let valid9 = true;
+const _errs41 = errors;
+if(!(data16 && typeof data16 == "object" && !Array.isArray(data16))){
+const err27 = {};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -16129,9 +16268,31 @@ vErrors.push(err27);
 }
 errors++;
 }
-if((typeof data17 == "number") && (isFinite(data17))){
-if(data17 > 10000 || isNaN(data17)){
-const err28 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema21.properties.max,data:data17};
+var _valid0 = _errs41 === errors;
+errors = _errs40;
+if(vErrors !== null){
+if(_errs40){
+vErrors.length = _errs40;
+}
+else {
+vErrors = null;
+}
+}
+let ifClause0;
+if(_valid0){
+const _errs43 = errors;
+if(!(validate15(data16, {instancePath:instancePath+"/overload",parentData:data,parentDataProperty:"overload",rootData}))){
+vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs43 === errors;
+valid9 = _valid0;
+ifClause0 = "then";
+}
+else {
+const _errs44 = errors;
+if(false !== data16){
+const err28 = {instancePath:instancePath+"/overload",schemaPath:"#/properties/overload/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema11.properties.overload.else,data:data16};
 if(vErrors === null){
 vErrors = [err28];
 }
@@ -16140,8 +16301,12 @@ vErrors.push(err28);
 }
 errors++;
 }
-if(data17 < 1 || isNaN(data17)){
-const err29 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema21.properties.max,data:data17};
+var _valid0 = _errs44 === errors;
+valid9 = _valid0;
+ifClause0 = "else";
+}
+if(!valid9){
+const err29 = {instancePath:instancePath+"/overload",schemaPath:"#/properties/overload/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema11.properties.overload.if,parentSchema:schema11.properties.overload,data:data16};
 if(vErrors === null){
 vErrors = [err29];
 }
@@ -16150,10 +16315,17 @@ vErrors.push(err29);
 }
 errors++;
 }
+let data17 = data.processes;
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+if(data17.max === undefined){
+data17.max = 64;
 }
-let data18 = data16.starting;
-if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
-const err30 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/type",keyword:"type",params:{type: "integer"},schema:schema21.properties.starting.type,parentSchema:schema21.properties.starting,data:data18};
+if(data17.starting === undefined){
+data17.starting = 4;
+}
+for(const key4 in data17){
+if(!((key4 === "max") || (key4 === "starting"))){
+const err30 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key4},schema:false,parentSchema:schema23,data:data17};
 if(vErrors === null){
 vErrors = [err30];
 }
@@ -16162,9 +16334,10 @@ vErrors.push(err30);
 }
 errors++;
 }
-if((typeof data18 == "number") && (isFinite(data18))){
-if(data18 > 1000 || isNaN(data18)){
-const err31 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema21.properties.starting,data:data18};
+}
+let data18 = data17.max;
+if(!(((typeof data18 == "number") && (!(data18 % 1) && !isNaN(data18))) && (isFinite(data18)))){
+const err31 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/type",keyword:"type",params:{type: "integer"},schema:schema23.properties.max.type,parentSchema:schema23.properties.max,data:data18};
 if(vErrors === null){
 vErrors = [err31];
 }
@@ -16173,8 +16346,9 @@ vErrors.push(err31);
 }
 errors++;
 }
-if(data18 < 1 || isNaN(data18)){
-const err32 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema21.properties.starting,data:data18};
+if((typeof data18 == "number") && (isFinite(data18))){
+if(data18 > 10000 || isNaN(data18)){
+const err32 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema23.properties.max,data:data18};
 if(vErrors === null){
 vErrors = [err32];
 }
@@ -16183,10 +16357,8 @@ vErrors.push(err32);
 }
 errors++;
 }
-}
-}
-else {
-const err33 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/type",keyword:"type",params:{type: "object"},schema:schema21.type,parentSchema:schema21,data:data16};
+if(data18 < 1 || isNaN(data18)){
+const err33 = {instancePath:instancePath+"/processes/max",schemaPath:"#/$defs/ProcessesConfig/properties/max/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema23.properties.max,data:data18};
 if(vErrors === null){
 vErrors = [err33];
 }
@@ -16195,10 +16367,10 @@ vErrors.push(err33);
 }
 errors++;
 }
-if(data.state !== undefined){
-let data19 = data.state;
-if((!(data19 && typeof data19 == "object" && !Array.isArray(data19))) && (typeof data19 !== "boolean")){
-const err34 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: schema11.properties.state.type},schema:schema11.properties.state.type,parentSchema:schema11.properties.state,data:data19};
+}
+let data19 = data17.starting;
+if(!(((typeof data19 == "number") && (!(data19 % 1) && !isNaN(data19))) && (isFinite(data19)))){
+const err34 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/type",keyword:"type",params:{type: "integer"},schema:schema23.properties.starting.type,parentSchema:schema23.properties.starting,data:data19};
 if(vErrors === null){
 vErrors = [err34];
 }
@@ -16207,11 +16379,9 @@ vErrors.push(err34);
 }
 errors++;
 }
-const _errs48 = errors;
-let valid11 = true;
-const _errs49 = errors;
-if(!(data19 && typeof data19 == "object" && !Array.isArray(data19))){
-const err35 = {};
+if((typeof data19 == "number") && (isFinite(data19))){
+if(data19 > 1000 || isNaN(data19)){
+const err35 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/maximum",keyword:"maximum",params:{comparison: "<=", limit: 1000},schema:1000,parentSchema:schema23.properties.starting,data:data19};
 if(vErrors === null){
 vErrors = [err35];
 }
@@ -16220,22 +16390,8 @@ vErrors.push(err35);
 }
 errors++;
 }
-var _valid0 = _errs49 === errors;
-errors = _errs48;
-if(vErrors !== null){
-if(_errs48){
-vErrors.length = _errs48;
-}
-else {
-vErrors = null;
-}
-}
-let ifClause0;
-if(_valid0){
-const _errs51 = errors;
-if(data19 && typeof data19 == "object" && !Array.isArray(data19)){
-if(data19.directory === undefined){
-const err36 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/required",keyword:"required",params:{missingProperty: "directory"},schema:schema22.required,parentSchema:schema22,data:data19};
+if(data19 < 1 || isNaN(data19)){
+const err36 = {instancePath:instancePath+"/processes/starting",schemaPath:"#/$defs/ProcessesConfig/properties/starting/minimum",keyword:"minimum",params:{comparison: ">=", limit: 1},schema:1,parentSchema:schema23.properties.starting,data:data19};
 if(vErrors === null){
 vErrors = [err36];
 }
@@ -16244,9 +16400,10 @@ vErrors.push(err36);
 }
 errors++;
 }
-for(const key5 in data19){
-if(!(key5 === "directory")){
-const err37 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},schema:false,parentSchema:schema22,data:data19};
+}
+}
+else {
+const err37 = {instancePath:instancePath+"/processes",schemaPath:"#/$defs/ProcessesConfig/type",keyword:"type",params:{type: "object"},schema:schema23.type,parentSchema:schema23,data:data17};
 if(vErrors === null){
 vErrors = [err37];
 }
@@ -16255,12 +16412,10 @@ vErrors.push(err37);
 }
 errors++;
 }
-}
-if(data19.directory !== undefined){
-let data20 = data19.directory;
-if(typeof data20 === "string"){
-if(data20.length < 1){
-const err38 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema22.properties.directory,data:data20};
+if(data.state !== undefined){
+let data20 = data.state;
+if((!(data20 && typeof data20 == "object" && !Array.isArray(data20))) && (typeof data20 !== "boolean")){
+const err38 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/type",keyword:"type",params:{type: schema11.properties.state.type},schema:schema11.properties.state.type,parentSchema:schema11.properties.state,data:data20};
 if(vErrors === null){
 vErrors = [err38];
 }
@@ -16269,9 +16424,11 @@ vErrors.push(err38);
 }
 errors++;
 }
-}
-else {
-const err39 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/type",keyword:"type",params:{type: "string"},schema:schema22.properties.directory.type,parentSchema:schema22.properties.directory,data:data20};
+const _errs55 = errors;
+let valid12 = true;
+const _errs56 = errors;
+if(!(data20 && typeof data20 == "object" && !Array.isArray(data20))){
+const err39 = {};
 if(vErrors === null){
 vErrors = [err39];
 }
@@ -16280,10 +16437,22 @@ vErrors.push(err39);
 }
 errors++;
 }
-}
+var _valid1 = _errs56 === errors;
+errors = _errs55;
+if(vErrors !== null){
+if(_errs55){
+vErrors.length = _errs55;
 }
 else {
-const err40 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/type",keyword:"type",params:{type: "object"},schema:schema22.type,parentSchema:schema22,data:data19};
+vErrors = null;
+}
+}
+let ifClause1;
+if(_valid1){
+const _errs58 = errors;
+if(data20 && typeof data20 == "object" && !Array.isArray(data20)){
+if(data20.directory === undefined){
+const err40 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/required",keyword:"required",params:{missingProperty: "directory"},schema:schema24.required,parentSchema:schema24,data:data20};
 if(vErrors === null){
 vErrors = [err40];
 }
@@ -16292,14 +16461,9 @@ vErrors.push(err40);
 }
 errors++;
 }
-var _valid0 = _errs51 === errors;
-valid11 = _valid0;
-ifClause0 = "then";
-}
-else {
-const _errs57 = errors;
-if(false !== data19){
-const err41 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema11.properties.state.else,data:data19};
+for(const key5 in data20){
+if(!(key5 === "directory")){
+const err41 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key5},schema:false,parentSchema:schema24,data:data20};
 if(vErrors === null){
 vErrors = [err41];
 }
@@ -16308,12 +16472,12 @@ vErrors.push(err41);
 }
 errors++;
 }
-var _valid0 = _errs57 === errors;
-valid11 = _valid0;
-ifClause0 = "else";
 }
-if(!valid11){
-const err42 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/if",keyword:"if",params:{failingKeyword: ifClause0},schema:schema11.properties.state.if,parentSchema:schema11.properties.state,data:data19};
+if(data20.directory !== undefined){
+let data21 = data20.directory;
+if(typeof data21 === "string"){
+if(data21.length < 1){
+const err42 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/minLength",keyword:"minLength",params:{limit: 1},schema:1,parentSchema:schema24.properties.directory,data:data21};
 if(vErrors === null){
 vErrors = [err42];
 }
@@ -16323,13 +16487,8 @@ vErrors.push(err42);
 errors++;
 }
 }
-let data21 = data.listeners;
-if(data21 && typeof data21 == "object" && !Array.isArray(data21)){
-for(const key6 in data21){
-const _errs60 = errors;
-if(typeof key6 === "string"){
-if(!pattern4.test(key6)){
-const err43 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key6,propertyName:key6};
+else {
+const err43 = {instancePath:instancePath+"/state/directory",schemaPath:"#/$defs/StateConfig/properties/directory/type",keyword:"type",params:{type: "string"},schema:schema24.properties.directory.type,parentSchema:schema24.properties.directory,data:data21};
 if(vErrors === null){
 vErrors = [err43];
 }
@@ -16339,8 +16498,9 @@ vErrors.push(err43);
 errors++;
 }
 }
+}
 else {
-const err44 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key6,propertyName:key6};
+const err44 = {instancePath:instancePath+"/state",schemaPath:"#/$defs/StateConfig/type",keyword:"type",params:{type: "object"},schema:schema24.type,parentSchema:schema24,data:data20};
 if(vErrors === null){
 vErrors = [err44];
 }
@@ -16349,9 +16509,14 @@ vErrors.push(err44);
 }
 errors++;
 }
-var valid14 = _errs60 === errors;
-if(!valid14){
-const err45 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key6},schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data21};
+var _valid1 = _errs58 === errors;
+valid12 = _valid1;
+ifClause1 = "then";
+}
+else {
+const _errs64 = errors;
+if(false !== data20){
+const err45 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema11.properties.state.else,data:data20};
 if(vErrors === null){
 vErrors = [err45];
 }
@@ -16360,16 +16525,12 @@ vErrors.push(err45);
 }
 errors++;
 }
+var _valid1 = _errs64 === errors;
+valid12 = _valid1;
+ifClause1 = "else";
 }
-for(const key7 in data21){
-if(!(validate15(data21[key7], {instancePath:instancePath+"/listeners/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data21,parentDataProperty:key7,rootData}))){
-vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err46 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data21};
+if(!valid12){
+const err46 = {instancePath:instancePath+"/state",schemaPath:"#/properties/state/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema11.properties.state.if,parentSchema:schema11.properties.state,data:data20};
 if(vErrors === null){
 vErrors = [err46];
 }
@@ -16378,13 +16539,14 @@ vErrors.push(err46);
 }
 errors++;
 }
-let data23 = data.upstreams;
-if(data23 && typeof data23 == "object" && !Array.isArray(data23)){
-for(const key8 in data23){
+}
+let data22 = data.listeners;
+if(data22 && typeof data22 == "object" && !Array.isArray(data22)){
+for(const key6 in data22){
 const _errs67 = errors;
-if(typeof key8 === "string"){
-if(!pattern4.test(key8)){
-const err47 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key8,propertyName:key8};
+if(typeof key6 === "string"){
+if(!pattern5.test(key6)){
+const err47 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema25,data:key6,propertyName:key6};
 if(vErrors === null){
 vErrors = [err47];
 }
@@ -16395,7 +16557,7 @@ errors++;
 }
 }
 else {
-const err48 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key8,propertyName:key8};
+const err48 = {instancePath:instancePath+"/listeners",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:key6,propertyName:key6};
 if(vErrors === null){
 vErrors = [err48];
 }
@@ -16404,9 +16566,9 @@ vErrors.push(err48);
 }
 errors++;
 }
-var valid17 = _errs67 === errors;
-if(!valid17){
-const err49 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key8},schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data23};
+var valid15 = _errs67 === errors;
+if(!valid15){
+const err49 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/propertyNames",keyword:"propertyNames",params:{propertyName: key6},schema:schema11.properties.listeners.propertyNames,parentSchema:schema11.properties.listeners,data:data22};
 if(vErrors === null){
 vErrors = [err49];
 }
@@ -16416,15 +16578,15 @@ vErrors.push(err49);
 errors++;
 }
 }
-for(const key9 in data23){
-if(!(validate23(data23[key9], {instancePath:instancePath+"/upstreams/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data23,parentDataProperty:key9,rootData}))){
-vErrors = vErrors === null ? validate23.errors : vErrors.concat(validate23.errors);
+for(const key7 in data22){
+if(!(validate17(data22[key7], {instancePath:instancePath+"/listeners/" + key7.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data22,parentDataProperty:key7,rootData}))){
+vErrors = vErrors === null ? validate17.errors : vErrors.concat(validate17.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err50 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data23};
+const err50 = {instancePath:instancePath+"/listeners",schemaPath:"#/properties/listeners/type",keyword:"type",params:{type: "object"},schema:schema11.properties.listeners.type,parentSchema:schema11.properties.listeners,data:data22};
 if(vErrors === null){
 vErrors = [err50];
 }
@@ -16433,33 +16595,13 @@ vErrors.push(err50);
 }
 errors++;
 }
-if(data.sessionHeaders !== undefined){
-if(!(validate84(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
-vErrors = vErrors === null ? validate84.errors : vErrors.concat(validate84.errors);
-errors = vErrors.length;
-}
-}
-if(data.audit !== undefined){
-if(!(validate86(data.audit, {instancePath:instancePath+"/audit",parentData:data,parentDataProperty:"audit",rootData}))){
-vErrors = vErrors === null ? validate86.errors : vErrors.concat(validate86.errors);
-errors = vErrors.length;
-}
-}
-if(data.metrics !== undefined){
-let data27 = data.metrics;
-if(data27 && typeof data27 == "object" && !Array.isArray(data27)){
-if(data27.path === undefined){
-data27.path = "/metrics";
-}
-if(data27.tools === undefined){
-data27.tools = 100;
-}
-if(data27.buckets === undefined){
-data27.buckets = [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60];
-}
-for(const key10 in data27){
-if(!((((key10 === "path") || (key10 === "listeners")) || (key10 === "tools")) || (key10 === "buckets"))){
-const err51 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},schema:false,parentSchema:schema150,data:data27};
+let data24 = data.upstreams;
+if(data24 && typeof data24 == "object" && !Array.isArray(data24)){
+for(const key8 in data24){
+const _errs74 = errors;
+if(typeof key8 === "string"){
+if(!pattern5.test(key8)){
+const err51 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema25,data:key8,propertyName:key8};
 if(vErrors === null){
 vErrors = [err51];
 }
@@ -16469,10 +16611,8 @@ vErrors.push(err51);
 errors++;
 }
 }
-let data28 = data27.path;
-if(typeof data28 === "string"){
-if(!pattern76.test(data28)){
-const err52 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^?#\\s]*$"},schema:"^/[^?#\\s]*$",parentSchema:schema150.properties.path,data:data28};
+else {
+const err52 = {instancePath:instancePath+"/upstreams",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:key8,propertyName:key8};
 if(vErrors === null){
 vErrors = [err52];
 }
@@ -16481,9 +16621,9 @@ vErrors.push(err52);
 }
 errors++;
 }
-}
-else {
-const err53 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema150.properties.path.type,parentSchema:schema150.properties.path,data:data28};
+var valid18 = _errs74 === errors;
+if(!valid18){
+const err53 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/propertyNames",keyword:"propertyNames",params:{propertyName: key8},schema:schema11.properties.upstreams.propertyNames,parentSchema:schema11.properties.upstreams,data:data24};
 if(vErrors === null){
 vErrors = [err53];
 }
@@ -16492,11 +16632,16 @@ vErrors.push(err53);
 }
 errors++;
 }
-if(data27.listeners !== undefined){
-let data29 = data27.listeners;
-if(Array.isArray(data29)){
-if(data29.length < 1){
-const err54 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150.properties.listeners,data:data29};
+}
+for(const key9 in data24){
+if(!(validate25(data24[key9], {instancePath:instancePath+"/upstreams/" + key9.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data24,parentDataProperty:key9,rootData}))){
+vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err54 = {instancePath:instancePath+"/upstreams",schemaPath:"#/properties/upstreams/type",keyword:"type",params:{type: "object"},schema:schema11.properties.upstreams.type,parentSchema:schema11.properties.upstreams,data:data24};
 if(vErrors === null){
 vErrors = [err54];
 }
@@ -16505,11 +16650,33 @@ vErrors.push(err54);
 }
 errors++;
 }
-const len1 = data29.length;
-for(let i1=0; i1<len1; i1++){
-let data30 = data29[i1];
-if(typeof data30 !== "string"){
-const err55 = {instancePath:instancePath+"/metrics/listeners/" + i1,schemaPath:"#/$defs/MetricsConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema150.properties.listeners.items.type,parentSchema:schema150.properties.listeners.items,data:data30};
+if(data.sessionHeaders !== undefined){
+if(!(validate86(data.sessionHeaders, {instancePath:instancePath+"/sessionHeaders",parentData:data,parentDataProperty:"sessionHeaders",rootData}))){
+vErrors = vErrors === null ? validate86.errors : vErrors.concat(validate86.errors);
+errors = vErrors.length;
+}
+}
+if(data.audit !== undefined){
+if(!(validate88(data.audit, {instancePath:instancePath+"/audit",parentData:data,parentDataProperty:"audit",rootData}))){
+vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
+errors = vErrors.length;
+}
+}
+if(data.metrics !== undefined){
+let data28 = data.metrics;
+if(data28 && typeof data28 == "object" && !Array.isArray(data28)){
+if(data28.path === undefined){
+data28.path = "/metrics";
+}
+if(data28.tools === undefined){
+data28.tools = 100;
+}
+if(data28.buckets === undefined){
+data28.buckets = [0.005,0.01,0.025,0.05,0.1,0.25,0.5,1,2.5,5,10,30,60];
+}
+for(const key10 in data28){
+if(!((((key10 === "path") || (key10 === "listeners")) || (key10 === "tools")) || (key10 === "buckets"))){
+const err55 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key10},schema:false,parentSchema:schema152,data:data28};
 if(vErrors === null){
 vErrors = [err55];
 }
@@ -16519,9 +16686,10 @@ vErrors.push(err55);
 errors++;
 }
 }
-}
-else {
-const err56 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema150.properties.listeners.type,parentSchema:schema150.properties.listeners,data:data29};
+let data29 = data28.path;
+if(typeof data29 === "string"){
+if(!pattern77.test(data29)){
+const err56 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^/[^?#\\s]*$"},schema:"^/[^?#\\s]*$",parentSchema:schema152.properties.path,data:data29};
 if(vErrors === null){
 vErrors = [err56];
 }
@@ -16531,9 +16699,8 @@ vErrors.push(err56);
 errors++;
 }
 }
-let data31 = data27.tools;
-if(!(((typeof data31 == "number") && (!(data31 % 1) && !isNaN(data31))) && (isFinite(data31)))){
-const err57 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/type",keyword:"type",params:{type: "integer"},schema:schema150.properties.tools.type,parentSchema:schema150.properties.tools,data:data31};
+else {
+const err57 = {instancePath:instancePath+"/metrics/path",schemaPath:"#/$defs/MetricsConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema152.properties.path.type,parentSchema:schema152.properties.path,data:data29};
 if(vErrors === null){
 vErrors = [err57];
 }
@@ -16542,9 +16709,11 @@ vErrors.push(err57);
 }
 errors++;
 }
-if((typeof data31 == "number") && (isFinite(data31))){
-if(data31 > 10000 || isNaN(data31)){
-const err58 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema150.properties.tools,data:data31};
+if(data28.listeners !== undefined){
+let data30 = data28.listeners;
+if(Array.isArray(data30)){
+if(data30.length < 1){
+const err58 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema152.properties.listeners,data:data30};
 if(vErrors === null){
 vErrors = [err58];
 }
@@ -16553,8 +16722,11 @@ vErrors.push(err58);
 }
 errors++;
 }
-if(data31 < 0 || isNaN(data31)){
-const err59 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema150.properties.tools,data:data31};
+const len1 = data30.length;
+for(let i1=0; i1<len1; i1++){
+let data31 = data30[i1];
+if(typeof data31 !== "string"){
+const err59 = {instancePath:instancePath+"/metrics/listeners/" + i1,schemaPath:"#/$defs/MetricsConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema152.properties.listeners.items.type,parentSchema:schema152.properties.listeners.items,data:data31};
 if(vErrors === null){
 vErrors = [err59];
 }
@@ -16564,10 +16736,9 @@ vErrors.push(err59);
 errors++;
 }
 }
-let data32 = data27.buckets;
-if(Array.isArray(data32)){
-if(data32.length > 50){
-const err60 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/maxItems",keyword:"maxItems",params:{limit: 50},schema:50,parentSchema:schema150.properties.buckets,data:data32};
+}
+else {
+const err60 = {instancePath:instancePath+"/metrics/listeners",schemaPath:"#/$defs/MetricsConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema152.properties.listeners.type,parentSchema:schema152.properties.listeners,data:data30};
 if(vErrors === null){
 vErrors = [err60];
 }
@@ -16576,8 +16747,10 @@ vErrors.push(err60);
 }
 errors++;
 }
-if(data32.length < 1){
-const err61 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema150.properties.buckets,data:data32};
+}
+let data32 = data28.tools;
+if(!(((typeof data32 == "number") && (!(data32 % 1) && !isNaN(data32))) && (isFinite(data32)))){
+const err61 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/type",keyword:"type",params:{type: "integer"},schema:schema152.properties.tools.type,parentSchema:schema152.properties.tools,data:data32};
 if(vErrors === null){
 vErrors = [err61];
 }
@@ -16586,12 +16759,9 @@ vErrors.push(err61);
 }
 errors++;
 }
-const len2 = data32.length;
-for(let i2=0; i2<len2; i2++){
-let data33 = data32[i2];
-if((typeof data33 == "number") && (isFinite(data33))){
-if(data33 <= 0 || isNaN(data33)){
-const err62 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema150.properties.buckets.items,data:data33};
+if((typeof data32 == "number") && (isFinite(data32))){
+if(data32 > 10000 || isNaN(data32)){
+const err62 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/maximum",keyword:"maximum",params:{comparison: "<=", limit: 10000},schema:10000,parentSchema:schema152.properties.tools,data:data32};
 if(vErrors === null){
 vErrors = [err62];
 }
@@ -16600,9 +16770,8 @@ vErrors.push(err62);
 }
 errors++;
 }
-}
-else {
-const err63 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/type",keyword:"type",params:{type: "number"},schema:schema150.properties.buckets.items.type,parentSchema:schema150.properties.buckets.items,data:data33};
+if(data32 < 0 || isNaN(data32)){
+const err63 = {instancePath:instancePath+"/metrics/tools",schemaPath:"#/$defs/MetricsConfig/properties/tools/minimum",keyword:"minimum",params:{comparison: ">=", limit: 0},schema:0,parentSchema:schema152.properties.tools,data:data32};
 if(vErrors === null){
 vErrors = [err63];
 }
@@ -16612,9 +16781,10 @@ vErrors.push(err63);
 errors++;
 }
 }
-}
-else {
-const err64 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/type",keyword:"type",params:{type: "array"},schema:schema150.properties.buckets.type,parentSchema:schema150.properties.buckets,data:data32};
+let data33 = data28.buckets;
+if(Array.isArray(data33)){
+if(data33.length > 50){
+const err64 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/maxItems",keyword:"maxItems",params:{limit: 50},schema:50,parentSchema:schema152.properties.buckets,data:data33};
 if(vErrors === null){
 vErrors = [err64];
 }
@@ -16623,9 +16793,8 @@ vErrors.push(err64);
 }
 errors++;
 }
-}
-else {
-const err65 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/type",keyword:"type",params:{type: "object"},schema:schema150.type,parentSchema:schema150,data:data27};
+if(data33.length < 1){
+const err65 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema152.properties.buckets,data:data33};
 if(vErrors === null){
 vErrors = [err65];
 }
@@ -16634,15 +16803,12 @@ vErrors.push(err65);
 }
 errors++;
 }
-}
-if(data.profiles !== undefined){
-let data34 = data.profiles;
-if(data34 && typeof data34 == "object" && !Array.isArray(data34)){
-for(const key11 in data34){
-const _errs92 = errors;
-if(typeof key11 === "string"){
-if(!pattern4.test(key11)){
-const err66 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key11,propertyName:key11};
+const len2 = data33.length;
+for(let i2=0; i2<len2; i2++){
+let data34 = data33[i2];
+if((typeof data34 == "number") && (isFinite(data34))){
+if(data34 <= 0 || isNaN(data34)){
+const err66 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/exclusiveMinimum",keyword:"exclusiveMinimum",params:{comparison: ">", limit: 0},schema:0,parentSchema:schema152.properties.buckets.items,data:data34};
 if(vErrors === null){
 vErrors = [err66];
 }
@@ -16653,7 +16819,7 @@ errors++;
 }
 }
 else {
-const err67 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key11,propertyName:key11};
+const err67 = {instancePath:instancePath+"/metrics/buckets/" + i2,schemaPath:"#/$defs/MetricsConfig/properties/buckets/items/type",keyword:"type",params:{type: "number"},schema:schema152.properties.buckets.items.type,parentSchema:schema152.properties.buckets.items,data:data34};
 if(vErrors === null){
 vErrors = [err67];
 }
@@ -16662,9 +16828,10 @@ vErrors.push(err67);
 }
 errors++;
 }
-var valid26 = _errs92 === errors;
-if(!valid26){
-const err68 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/propertyNames",keyword:"propertyNames",params:{propertyName: key11},schema:schema11.properties.profiles.propertyNames,parentSchema:schema11.properties.profiles,data:data34};
+}
+}
+else {
+const err68 = {instancePath:instancePath+"/metrics/buckets",schemaPath:"#/$defs/MetricsConfig/properties/buckets/type",keyword:"type",params:{type: "array"},schema:schema152.properties.buckets.type,parentSchema:schema152.properties.buckets,data:data33};
 if(vErrors === null){
 vErrors = [err68];
 }
@@ -16674,15 +16841,8 @@ vErrors.push(err68);
 errors++;
 }
 }
-for(const key12 in data34){
-if(!(validate88(data34[key12], {instancePath:instancePath+"/profiles/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data34,parentDataProperty:key12,rootData}))){
-vErrors = vErrors === null ? validate88.errors : vErrors.concat(validate88.errors);
-errors = vErrors.length;
-}
-}
-}
 else {
-const err69 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{type: "object"},schema:schema11.properties.profiles.type,parentSchema:schema11.properties.profiles,data:data34};
+const err69 = {instancePath:instancePath+"/metrics",schemaPath:"#/$defs/MetricsConfig/type",keyword:"type",params:{type: "object"},schema:schema152.type,parentSchema:schema152,data:data28};
 if(vErrors === null){
 vErrors = [err69];
 }
@@ -16692,15 +16852,14 @@ vErrors.push(err69);
 errors++;
 }
 }
-if(data.rest !== undefined){
-let data36 = data.rest;
-if(data36 && typeof data36 == "object" && !Array.isArray(data36)){
-if(data36.path === undefined){
-data36.path = "";
-}
-for(const key13 in data36){
-if(!((key13 === "path") || (key13 === "listeners"))){
-const err70 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},schema:false,parentSchema:schema159,data:data36};
+if(data.profiles !== undefined){
+let data35 = data.profiles;
+if(data35 && typeof data35 == "object" && !Array.isArray(data35)){
+for(const key11 in data35){
+const _errs99 = errors;
+if(typeof key11 === "string"){
+if(!pattern5.test(key11)){
+const err70 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema25,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err70];
 }
@@ -16710,10 +16869,8 @@ vErrors.push(err70);
 errors++;
 }
 }
-let data37 = data36.path;
-if(typeof data37 === "string"){
-if(!pattern80.test(data37)){
-const err71 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},schema:"^(/[^\\s?#/]+)*$",parentSchema:schema159.properties.path,data:data37};
+else {
+const err71 = {instancePath:instancePath+"/profiles",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:key11,propertyName:key11};
 if(vErrors === null){
 vErrors = [err71];
 }
@@ -16722,9 +16879,9 @@ vErrors.push(err71);
 }
 errors++;
 }
-}
-else {
-const err72 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema159.properties.path.type,parentSchema:schema159.properties.path,data:data37};
+var valid27 = _errs99 === errors;
+if(!valid27){
+const err72 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/propertyNames",keyword:"propertyNames",params:{propertyName: key11},schema:schema11.properties.profiles.propertyNames,parentSchema:schema11.properties.profiles,data:data35};
 if(vErrors === null){
 vErrors = [err72];
 }
@@ -16733,11 +16890,16 @@ vErrors.push(err72);
 }
 errors++;
 }
-if(data36.listeners !== undefined){
-let data38 = data36.listeners;
-if(Array.isArray(data38)){
-if(data38.length < 1){
-const err73 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema159.properties.listeners,data:data38};
+}
+for(const key12 in data35){
+if(!(validate90(data35[key12], {instancePath:instancePath+"/profiles/" + key12.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data35,parentDataProperty:key12,rootData}))){
+vErrors = vErrors === null ? validate90.errors : vErrors.concat(validate90.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err73 = {instancePath:instancePath+"/profiles",schemaPath:"#/properties/profiles/type",keyword:"type",params:{type: "object"},schema:schema11.properties.profiles.type,parentSchema:schema11.properties.profiles,data:data35};
 if(vErrors === null){
 vErrors = [err73];
 }
@@ -16746,11 +16908,16 @@ vErrors.push(err73);
 }
 errors++;
 }
-const len3 = data38.length;
-for(let i3=0; i3<len3; i3++){
-let data39 = data38[i3];
-if(typeof data39 !== "string"){
-const err74 = {instancePath:instancePath+"/rest/listeners/" + i3,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema159.properties.listeners.items.type,parentSchema:schema159.properties.listeners.items,data:data39};
+}
+if(data.rest !== undefined){
+let data37 = data.rest;
+if(data37 && typeof data37 == "object" && !Array.isArray(data37)){
+if(data37.path === undefined){
+data37.path = "";
+}
+for(const key13 in data37){
+if(!((key13 === "path") || (key13 === "listeners"))){
+const err74 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key13},schema:false,parentSchema:schema161,data:data37};
 if(vErrors === null){
 vErrors = [err74];
 }
@@ -16760,9 +16927,10 @@ vErrors.push(err74);
 errors++;
 }
 }
-}
-else {
-const err75 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema159.properties.listeners.type,parentSchema:schema159.properties.listeners,data:data38};
+let data38 = data37.path;
+if(typeof data38 === "string"){
+if(!pattern81.test(data38)){
+const err75 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/pattern",keyword:"pattern",params:{pattern: "^(/[^\\s?#/]+)*$"},schema:"^(/[^\\s?#/]+)*$",parentSchema:schema161.properties.path,data:data38};
 if(vErrors === null){
 vErrors = [err75];
 }
@@ -16772,9 +16940,8 @@ vErrors.push(err75);
 errors++;
 }
 }
-}
 else {
-const err76 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},schema:schema159.type,parentSchema:schema159,data:data36};
+const err76 = {instancePath:instancePath+"/rest/path",schemaPath:"#/$defs/RestConfig/properties/path/type",keyword:"type",params:{type: "string"},schema:schema161.properties.path.type,parentSchema:schema161.properties.path,data:data38};
 if(vErrors === null){
 vErrors = [err76];
 }
@@ -16783,10 +16950,11 @@ vErrors.push(err76);
 }
 errors++;
 }
-}
-let data40 = data.cache;
-if((!(data40 && typeof data40 == "object" && !Array.isArray(data40))) && (typeof data40 !== "boolean")){
-const err77 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data40};
+if(data37.listeners !== undefined){
+let data39 = data37.listeners;
+if(Array.isArray(data39)){
+if(data39.length < 1){
+const err77 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/minItems",keyword:"minItems",params:{limit: 1},schema:1,parentSchema:schema161.properties.listeners,data:data39};
 if(vErrors === null){
 vErrors = [err77];
 }
@@ -16795,11 +16963,11 @@ vErrors.push(err77);
 }
 errors++;
 }
-const _errs109 = errors;
-let valid33 = true;
-const _errs110 = errors;
-if(!(data40 && typeof data40 == "object" && !Array.isArray(data40))){
-const err78 = {};
+const len3 = data39.length;
+for(let i3=0; i3<len3; i3++){
+let data40 = data39[i3];
+if(typeof data40 !== "string"){
+const err78 = {instancePath:instancePath+"/rest/listeners/" + i3,schemaPath:"#/$defs/RestConfig/properties/listeners/items/type",keyword:"type",params:{type: "string"},schema:schema161.properties.listeners.items.type,parentSchema:schema161.properties.listeners.items,data:data40};
 if(vErrors === null){
 vErrors = [err78];
 }
@@ -16808,31 +16976,10 @@ vErrors.push(err78);
 }
 errors++;
 }
-var _valid1 = _errs110 === errors;
-errors = _errs109;
-if(vErrors !== null){
-if(_errs109){
-vErrors.length = _errs109;
+}
 }
 else {
-vErrors = null;
-}
-}
-let ifClause1;
-if(_valid1){
-const _errs112 = errors;
-if(!(validate94(data40, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
-vErrors = vErrors === null ? validate94.errors : vErrors.concat(validate94.errors);
-errors = vErrors.length;
-}
-var _valid1 = _errs112 === errors;
-valid33 = _valid1;
-ifClause1 = "then";
-}
-else {
-const _errs113 = errors;
-if(false !== data40){
-const err79 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema11.properties.cache.else,data:data40};
+const err79 = {instancePath:instancePath+"/rest/listeners",schemaPath:"#/$defs/RestConfig/properties/listeners/type",keyword:"type",params:{type: "array"},schema:schema161.properties.listeners.type,parentSchema:schema161.properties.listeners,data:data39};
 if(vErrors === null){
 vErrors = [err79];
 }
@@ -16841,12 +16988,10 @@ vErrors.push(err79);
 }
 errors++;
 }
-var _valid1 = _errs113 === errors;
-valid33 = _valid1;
-ifClause1 = "else";
 }
-if(!valid33){
-const err80 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause1},schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data40};
+}
+else {
+const err80 = {instancePath:instancePath+"/rest",schemaPath:"#/$defs/RestConfig/type",keyword:"type",params:{type: "object"},schema:schema161.type,parentSchema:schema161,data:data37};
 if(vErrors === null){
 vErrors = [err80];
 }
@@ -16855,19 +17000,10 @@ vErrors.push(err80);
 }
 errors++;
 }
-if(data.routes !== undefined){
-let data41 = data.routes;
-if(Array.isArray(data41)){
-const len4 = data41.length;
-for(let i4=0; i4<len4; i4++){
-if(!(validate100(data41[i4], {instancePath:instancePath+"/routes/" + i4,parentData:data41,parentDataProperty:i4,rootData}))){
-vErrors = vErrors === null ? validate100.errors : vErrors.concat(validate100.errors);
-errors = vErrors.length;
 }
-}
-}
-else {
-const err81 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data41};
+let data41 = data.cache;
+if((!(data41 && typeof data41 == "object" && !Array.isArray(data41))) && (typeof data41 !== "boolean")){
+const err81 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/type",keyword:"type",params:{type: schema11.properties.cache.type},schema:schema11.properties.cache.type,parentSchema:schema11.properties.cache,data:data41};
 if(vErrors === null){
 vErrors = [err81];
 }
@@ -16876,38 +17012,11 @@ vErrors.push(err81);
 }
 errors++;
 }
-}
-if(data.filters !== undefined){
-if(!(validate104(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
-vErrors = vErrors === null ? validate104.errors : vErrors.concat(validate104.errors);
-errors = vErrors.length;
-}
-}
-if(data.auth !== undefined){
-if(!(validate109(data.auth, {instancePath:instancePath+"/auth",parentData:data,parentDataProperty:"auth",rootData}))){
-vErrors = vErrors === null ? validate109.errors : vErrors.concat(validate109.errors);
-errors = vErrors.length;
-}
-}
-if(data.rateLimit !== undefined){
-if(!(validate117(data.rateLimit, {instancePath:instancePath+"/rateLimit",parentData:data,parentDataProperty:"rateLimit",rootData}))){
-vErrors = vErrors === null ? validate117.errors : vErrors.concat(validate117.errors);
-errors = vErrors.length;
-}
-}
-if(data.agents !== undefined){
-if(!(validate121(data.agents, {instancePath:instancePath+"/agents",parentData:data,parentDataProperty:"agents",rootData}))){
-vErrors = vErrors === null ? validate121.errors : vErrors.concat(validate121.errors);
-errors = vErrors.length;
-}
-}
-let data47 = data.plugins;
-if(data47 && typeof data47 == "object" && !Array.isArray(data47)){
-for(const key14 in data47){
-const _errs123 = errors;
-if(typeof key14 === "string"){
-if(!pattern4.test(key14)){
-const err82 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema23,data:key14,propertyName:key14};
+const _errs116 = errors;
+let valid34 = true;
+const _errs117 = errors;
+if(!(data41 && typeof data41 == "object" && !Array.isArray(data41))){
+const err82 = {};
 if(vErrors === null){
 vErrors = [err82];
 }
@@ -16916,9 +17025,31 @@ vErrors.push(err82);
 }
 errors++;
 }
+var _valid2 = _errs117 === errors;
+errors = _errs116;
+if(vErrors !== null){
+if(_errs116){
+vErrors.length = _errs116;
 }
 else {
-const err83 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema23.type,parentSchema:schema23,data:key14,propertyName:key14};
+vErrors = null;
+}
+}
+let ifClause2;
+if(_valid2){
+const _errs119 = errors;
+if(!(validate96(data41, {instancePath:instancePath+"/cache",parentData:data,parentDataProperty:"cache",rootData}))){
+vErrors = vErrors === null ? validate96.errors : vErrors.concat(validate96.errors);
+errors = vErrors.length;
+}
+var _valid2 = _errs119 === errors;
+valid34 = _valid2;
+ifClause2 = "then";
+}
+else {
+const _errs120 = errors;
+if(false !== data41){
+const err83 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/else/const",keyword:"const",params:{allowedValue: false},schema:false,parentSchema:schema11.properties.cache.else,data:data41};
 if(vErrors === null){
 vErrors = [err83];
 }
@@ -16927,9 +17058,12 @@ vErrors.push(err83);
 }
 errors++;
 }
-var valid36 = _errs123 === errors;
-if(!valid36){
-const err84 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key14},schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data47};
+var _valid2 = _errs120 === errors;
+valid34 = _valid2;
+ifClause2 = "else";
+}
+if(!valid34){
+const err84 = {instancePath:instancePath+"/cache",schemaPath:"#/properties/cache/if",keyword:"if",params:{failingKeyword: ifClause2},schema:schema11.properties.cache.if,parentSchema:schema11.properties.cache,data:data41};
 if(vErrors === null){
 vErrors = [err84];
 }
@@ -16938,16 +17072,19 @@ vErrors.push(err84);
 }
 errors++;
 }
-}
-for(const key15 in data47){
-if(!(validate159(data47[key15], {instancePath:instancePath+"/plugins/" + key15.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data47,parentDataProperty:key15,rootData}))){
-vErrors = vErrors === null ? validate159.errors : vErrors.concat(validate159.errors);
+if(data.routes !== undefined){
+let data42 = data.routes;
+if(Array.isArray(data42)){
+const len4 = data42.length;
+for(let i4=0; i4<len4; i4++){
+if(!(validate102(data42[i4], {instancePath:instancePath+"/routes/" + i4,parentData:data42,parentDataProperty:i4,rootData}))){
+vErrors = vErrors === null ? validate102.errors : vErrors.concat(validate102.errors);
 errors = vErrors.length;
 }
 }
 }
 else {
-const err85 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data47};
+const err85 = {instancePath:instancePath+"/routes",schemaPath:"#/properties/routes/type",keyword:"type",params:{type: "array"},schema:schema11.properties.routes.type,parentSchema:schema11.properties.routes,data:data42};
 if(vErrors === null){
 vErrors = [err85];
 }
@@ -16957,13 +17094,93 @@ vErrors.push(err85);
 errors++;
 }
 }
-else {
-const err86 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema11.type,parentSchema:schema11,data};
+if(data.filters !== undefined){
+if(!(validate106(data.filters, {instancePath:instancePath+"/filters",parentData:data,parentDataProperty:"filters",rootData}))){
+vErrors = vErrors === null ? validate106.errors : vErrors.concat(validate106.errors);
+errors = vErrors.length;
+}
+}
+if(data.auth !== undefined){
+if(!(validate111(data.auth, {instancePath:instancePath+"/auth",parentData:data,parentDataProperty:"auth",rootData}))){
+vErrors = vErrors === null ? validate111.errors : vErrors.concat(validate111.errors);
+errors = vErrors.length;
+}
+}
+if(data.rateLimit !== undefined){
+if(!(validate119(data.rateLimit, {instancePath:instancePath+"/rateLimit",parentData:data,parentDataProperty:"rateLimit",rootData}))){
+vErrors = vErrors === null ? validate119.errors : vErrors.concat(validate119.errors);
+errors = vErrors.length;
+}
+}
+if(data.agents !== undefined){
+if(!(validate123(data.agents, {instancePath:instancePath+"/agents",parentData:data,parentDataProperty:"agents",rootData}))){
+vErrors = vErrors === null ? validate123.errors : vErrors.concat(validate123.errors);
+errors = vErrors.length;
+}
+}
+let data48 = data.plugins;
+if(data48 && typeof data48 == "object" && !Array.isArray(data48)){
+for(const key14 in data48){
+const _errs130 = errors;
+if(typeof key14 === "string"){
+if(!pattern5.test(key14)){
+const err86 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/pattern",keyword:"pattern",params:{pattern: "^[a-z][a-z0-9-]{0,31}$"},schema:"^[a-z][a-z0-9-]{0,31}$",parentSchema:schema25,data:key14,propertyName:key14};
 if(vErrors === null){
 vErrors = [err86];
 }
 else {
 vErrors.push(err86);
+}
+errors++;
+}
+}
+else {
+const err87 = {instancePath:instancePath+"/plugins",schemaPath:"#/$defs/name/type",keyword:"type",params:{type: "string"},schema:schema25.type,parentSchema:schema25,data:key14,propertyName:key14};
+if(vErrors === null){
+vErrors = [err87];
+}
+else {
+vErrors.push(err87);
+}
+errors++;
+}
+var valid37 = _errs130 === errors;
+if(!valid37){
+const err88 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/propertyNames",keyword:"propertyNames",params:{propertyName: key14},schema:schema11.properties.plugins.propertyNames,parentSchema:schema11.properties.plugins,data:data48};
+if(vErrors === null){
+vErrors = [err88];
+}
+else {
+vErrors.push(err88);
+}
+errors++;
+}
+}
+for(const key15 in data48){
+if(!(validate161(data48[key15], {instancePath:instancePath+"/plugins/" + key15.replace(/~/g, "~0").replace(/\//g, "~1"),parentData:data48,parentDataProperty:key15,rootData}))){
+vErrors = vErrors === null ? validate161.errors : vErrors.concat(validate161.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err89 = {instancePath:instancePath+"/plugins",schemaPath:"#/properties/plugins/type",keyword:"type",params:{type: "object"},schema:schema11.properties.plugins.type,parentSchema:schema11.properties.plugins,data:data48};
+if(vErrors === null){
+vErrors = [err89];
+}
+else {
+vErrors.push(err89);
+}
+errors++;
+}
+}
+else {
+const err90 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},schema:schema11.type,parentSchema:schema11,data};
+if(vErrors === null){
+vErrors = [err90];
+}
+else {
+vErrors.push(err90);
 }
 errors++;
 }
