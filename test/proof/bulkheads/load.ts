@@ -24,6 +24,7 @@ export async function load(
   targets: readonly string[],
   perSecond: number,
   ms: number,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<Outcome[]> {
   const calls: Promise<Outcome>[] = []
   const startedAt = performance.now()
@@ -32,7 +33,7 @@ export async function load(
     const timer = setInterval(() => {
       const elapsed = Math.min(performance.now() - startedAt, ms)
       for (const due = (elapsed / 1000) * perSecond * targets.length; sent < due; sent++)
-        calls.push(call(url, targets[sent % targets.length] ?? ''))
+        calls.push(call(url, targets[sent % targets.length] ?? '', headers))
       if (elapsed < ms) return
       clearInterval(timer)
       resolve()
@@ -41,17 +42,16 @@ export async function load(
   return Promise.all(calls)
 }
 
-/** One modern request: a method of the protocol, or the name of a tool. */
-function call(url: string, target: string): Promise<Outcome> {
-  const isMethod = target.includes('/')
-  const method = isMethod ? target : 'tools/call'
-  const params = { ...(isMethod ? {} : { name: target, arguments: {} }), _meta: META }
+/** One modern request: a method of the protocol, the URI of a resource, or the name of a tool. */
+function call(url: string, target: string, more: Readonly<Record<string, string>>): Promise<Outcome> {
+  const { method, name, params } = requestFor(target)
   const headers = {
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': method,
-    ...(isMethod ? {} : { 'mcp-name': target }),
+    ...(name === undefined ? {} : { 'mcp-name': name }),
+    ...more,
   }
   const startedAt = performance.now()
   return new Promise(resolve => {
@@ -63,8 +63,15 @@ function call(url: string, target: string): Promise<Outcome> {
     })
     sent.on('timeout', () => sent.destroy())
     sent.on('error', () => end('none'))
-    sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+    sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } }))
   })
+}
+
+function requestFor(target: string): { method: string; name?: string; params: object } {
+  if (target.includes('://')) return { method: 'resources/read', name: target, params: { uri: target } }
+  return target.includes('/')
+    ? { method: target, params: {} }
+    : { method: 'tools/call', name: target, params: { name: target, arguments: {} } }
 }
 
 function kindOf(text: string): string {

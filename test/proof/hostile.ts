@@ -1,0 +1,215 @@
+/**
+ * Hostile upstreams, hostile clients and a hostile neighbour, one after the other, while a healthy caller goes on:
+ * `npm run proof -- hostile`, about 3 minutes. For each of them the longest time that the gateway's event loop stood
+ * still, the memory it took over idle, and the healthy caller's p99 beside its quiet figure; and that nothing leaked.
+ *
+ *   PHASE_MS=3000 npm run proof -- hostile   for a shorter look
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as passed } from 'node:timers/promises'
+import { makeKey } from '../../src/cli/new-key.ts'
+import { load, type Outcome } from './bulkheads/load.ts'
+import type { Tally } from './hostile/attacker.ts'
+import type { Probe } from './hostile/probe.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const ROOM = join(import.meta.dirname, 'hostile')
+const PHASE_MS = Number(process.env.PHASE_MS ?? 8000)
+/** For what an attack has left behind: deadlines, backlogs, garbage. */
+const REST_MS = 4000
+const PER_SECOND = 20
+const MOST_LAG_MS = 200
+const MOST_BYTES = 300 * 2 ** 20
+const TARGETS = ['http__echo', 'pipe__echo', 'file:///public/one']
+
+interface Phase {
+  readonly title: string
+  /** How the hostile servers behave meanwhile. */
+  readonly mode?: string
+  readonly attack: string
+}
+
+const PHASES: readonly Phase[] = [
+  { title: 'upstream: templates of 120 kB', mode: 'templates', attack: 'reads' },
+  { title: 'upstream: floods of notifications', mode: 'floods', attack: 'calls' },
+  { title: 'upstream: deep, broken, endless JSON', mode: 'json', attack: 'calls' },
+  { title: 'upstream: endless lists', mode: 'lists', attack: 'lists' },
+  { title: 'upstream: errors that quote secrets', mode: 'quoting', attack: 'calls' },
+  { title: 'client: 100 connections that read nothing', attack: 'unread' },
+  { title: 'client: bombs of 4 MB', attack: 'bombs' },
+  { title: 'client: sessions that are left behind', attack: 'churn' },
+  { title: 'client: spellings of a denied resource', attack: 'spellings' },
+  { title: 'neighbour: 200 calls at a server of 8 places', attack: 'crowd' },
+]
+
+const directory = mkdtempSync(join(tmpdir(), 'gateway-hostile-'))
+const children: ChildProcess[] = []
+const file = join(directory, 'mode')
+const healthy = makeKey('healthy', [])
+const attacker = makeKey('attacker', [])
+const HEALTHY = { authorization: `Bearer ${healthy.key}` }
+let isFine = true
+try {
+  await prove()
+} finally {
+  for (const child of children) child.kill('SIGKILL')
+  rmSync(directory, { recursive: true, force: true })
+}
+console.log(isFine ? '\nevery line holds' : '\nNOT every line holds')
+process.exit(isFine ? 0 : 1)
+
+async function prove(): Promise<void> {
+  writeFileSync(file, 'well')
+  const url = await gateway()
+  await load(url, TARGETS, PER_SECOND, PHASE_MS / 2, HEALTHY)
+  await probeOf(url)
+  const quiet = await healthyFor(url, PHASE_MS)
+  const idle = await probeOf(url)
+  const most = Math.max(2 * quiet.p99, 20)
+  console.log(
+    `quiet: p50 ${quiet.p50.toFixed(1)} ms, p99 ${quiet.p99.toFixed(1)} ms, lag ${idle.lag.toFixed(0)} ms, ` +
+      `${mib(idle.rss)} MiB; a healthy caller's p99 may be ${most.toFixed(1)} ms\n`,
+  )
+  for (const phase of PHASES) {
+    writeFileSync(file, phase.mode ?? 'well')
+    await refresh(url)
+    const { figures, tally, lag, rss } = await underAttack(url, phase)
+    const grown = rss - idle.rss
+    const holds =
+      lag <= MOST_LAG_MS &&
+      grown <= MOST_BYTES &&
+      figures.p99 <= most &&
+      figures.failed === 0 &&
+      tally.leaks === 0
+    isFine &&= holds
+    console.log(
+      `${phase.title.padEnd(46)} lag ${lag.toFixed(0).padStart(4)} ms · +${mib(grown).padStart(4)} MiB · healthy p50 ` +
+        `${figures.p50.toFixed(1).padStart(5)} p99 ${figures.p99.toFixed(1).padStart(6)} ms, ${figures.failed} of ` +
+        `${figures.count} failed · ${tally.sent} sent ${JSON.stringify(tally.answers)}, ${tally.leaks} leaked · ` +
+        (holds ? 'holds' : 'DOES NOT HOLD'),
+    )
+    writeFileSync(file, 'well')
+    await passed(REST_MS)
+  }
+}
+
+/** The hostile servers are started anew, so that what they list now is asked for. */
+async function refresh(url: string): Promise<void> {
+  await load(url, ['tools/list', 'resources/templates/list'], 1, 1000, HEALTHY)
+}
+
+async function underAttack(
+  url: string,
+  { attack }: Phase,
+): Promise<{ figures: Figures; tally: Tally; lag: number; rss: number }> {
+  const most = { lag: 0, rss: 0 }
+  await probeOf(url)
+  const look = async (): Promise<void> => {
+    const { lag, rss } = await probeOf(url)
+    most.lag = Math.max(most.lag, lag)
+    most.rss = Math.max(most.rss, rss)
+  }
+  const timer = setInterval(() => void look().catch(() => undefined), 250)
+  const [tally, figures] = await Promise.all([tallyOf(attack, url), healthyFor(url, PHASE_MS)])
+  clearInterval(timer)
+  await look()
+  return { figures, tally, ...most }
+}
+
+async function tallyOf(attack: string, url: string): Promise<Tally> {
+  const child = start([join(ROOM, 'attacker.ts'), attack, url, attacker.key, String(PHASE_MS)], 'pipe')
+  let text = ''
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+  await new Promise(resolve => child.once('exit', resolve))
+  return JSON.parse(text) as Tally
+}
+
+interface Figures {
+  readonly p50: number
+  readonly p99: number
+  readonly count: number
+  readonly failed: number
+}
+
+async function healthyFor(url: string, ms: number): Promise<Figures> {
+  const outcomes: Outcome[] = await load(url, TARGETS, PER_SECOND, ms, HEALTHY)
+  const times = outcomes.map(outcome => outcome.ms).sort((a, b) => a - b)
+  const at = (share: number): number =>
+    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
+  const failed = outcomes.filter(({ kind }) => kind !== 'result')
+  if (failed.length > 0)
+    console.log(`  failed: ${[...new Set(failed.map(({ target, kind }) => `${target} ${kind}`))].join(', ')}`)
+  return { p50: at(0.5), p99: at(0.99), count: times.length, failed: failed.length }
+}
+
+async function probeOf(url: string): Promise<Probe> {
+  const response = await fetch(new URL('/probe', url), { signal: AbortSignal.timeout(10_000) })
+  return (await response.json()) as Probe
+}
+
+function mib(bytes: number): string {
+  return (bytes / 2 ** 20).toFixed(0)
+}
+
+async function gateway(): Promise<string> {
+  const stdio = (script: string, ...args: string[]): object => ({
+    type: 'stdio',
+    command: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', join(ROOM, script), ...args],
+    era: 'legacy',
+  })
+  const over = async (script: string, ...args: string[]): Promise<string> =>
+    firstMatch(start([join(ROOM, script), ...args], 'pipe'), 'stdout', /http:\S+/)
+  const config = {
+    version: 1,
+    listeners: { main: { type: 'http', port: 0 } },
+    auth: {
+      keys: [healthy, attacker].map(({ name, hash }) => ({ name, hash })),
+      except: ['/probe'],
+    },
+    filters: { resources: { deny: ['file:///secret/**'] } },
+    cache: { lists: '1s', resources: '0s' },
+    log: { level: 'info', format: 'json' },
+    plugins: { probe: { use: join(ROOM, 'probe.ts') } },
+    upstreams: {
+      http: { type: 'http', url: await over('honest.ts', 'http'), era: 'legacy' },
+      pipe: { ...stdio('honest.ts', 'stdio'), limits: { concurrency: 8 } },
+      evil: {
+        type: 'http',
+        url: await over('evil.ts', file, 'http'),
+        era: 'legacy',
+        headers: { authorization: 'Bearer operator-credential-0123456789' },
+      },
+      evilpipe: stdio('evil.ts', file, 'stdio'),
+    },
+  }
+  const path = join(directory, 'gateway.yaml')
+  writeFileSync(path, JSON.stringify(config))
+  const child = start([join(ROOT, 'bin/run.js'), 'serve', '-c', path], 'ignore')
+  return firstMatch(child, 'stderr', /http:\/\/127\.0\.0\.1:\d+\/mcp/)
+}
+
+function start(args: readonly string[], stdout: 'pipe' | 'ignore'): ChildProcess {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    stdio: ['ignore', stdout, 'pipe'],
+    cwd: directory,
+  })
+  child.stderr?.resume()
+  children.push(child)
+  return child
+}
+
+function firstMatch(child: ChildProcess, from: 'stdout' | 'stderr', what: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child[from]?.setEncoding('utf8').on('data', (chunk: string) => {
+      text = (text + chunk).slice(-10_000)
+      const found = what.exec(text)?.[0]
+      if (found !== undefined) resolve(found)
+    })
+    child.once('exit', () => reject(new Error(`it ended: ${text}`)))
+  })
+}
