@@ -44,31 +44,28 @@ function mode(): Mode {
   return readFileSync(file, 'utf8').trim() as Mode
 }
 
+const RESULTS: Readonly<Record<string, (params: Message['params'], now: Mode) => string | undefined>> = {
+  initialize: () =>
+    JSON.stringify({
+      protocolVersion: '2025-06-18',
+      serverInfo: { name: 'evil', version: '1' },
+      capabilities: { tools: { listChanged: true }, resources: { listChanged: true }, logging: {} },
+    }),
+  'tools/list': (params, now) =>
+    now === 'lists' ? hugePage(params?.cursor) : JSON.stringify({ tools: [tool('call')] }),
+  'resources/templates/list': (_params, now) =>
+    JSON.stringify({ resourceTemplates: now === 'templates' ? templates() : [] }),
+  'resources/list': () => JSON.stringify({ resources: [] }),
+  'resources/read': params => JSON.stringify({ contents: [{ uri: params?.uri, text: 'from evil' }] }),
+  'tools/call': (_params, now) =>
+    now === 'json'
+      ? BROKEN[turn++ % BROKEN.length]
+      : JSON.stringify({ content: [{ type: 'text', text: 'ok' }] }),
+}
+
 /** The result of a request as text, which need not be JSON. */
-function resultOf({ method, params }: Message): string | undefined {
-  const now = mode()
-  switch (method) {
-    case 'initialize':
-      return JSON.stringify({
-        protocolVersion: '2025-06-18',
-        serverInfo: { name: 'evil', version: '1' },
-        capabilities: { tools: { listChanged: true }, resources: { listChanged: true }, logging: {} },
-      })
-    case 'tools/list':
-      return now === 'lists' ? hugePage(params?.cursor) : JSON.stringify({ tools: [tool('call')] })
-    case 'resources/templates/list':
-      return JSON.stringify({ resourceTemplates: now === 'templates' ? templates() : [] })
-    case 'resources/list':
-      return JSON.stringify({ resources: [] })
-    case 'resources/read':
-      return JSON.stringify({ contents: [{ uri: params?.uri, text: 'READ BY EVIL' }] })
-    case 'tools/call':
-      return now === 'json'
-        ? BROKEN[turn++ % BROKEN.length]
-        : JSON.stringify({ content: [{ type: 'text', text: 'ok' }] })
-    default:
-      return method?.startsWith('notifications/') === true ? undefined : '{}'
-  }
+function resultOf({ method = '', params }: Message): string | undefined {
+  return method.startsWith('notifications/') ? undefined : (RESULTS[method]?.(params, mode()) ?? '{}')
 }
 
 function tool(name: string): object {
@@ -133,17 +130,20 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   for await (const chunk of request) chunks.push(chunk as Buffer)
   if (request.method !== 'POST') return void response.writeHead(405).end()
   const message = JSON.parse(Buffer.concat(chunks).toString()) as Message
-  const isCall = message.method === 'tools/call'
-  if (isCall && mode() === 'quoting') {
-    const status = [400, 401, 403, 422, 500][turn++ % 5] ?? 500
-    return void response.writeHead(status).end(`denied: ${JSON.stringify(request.headers)}`)
-  }
+  if (message.method === 'tools/call' && mode() === 'quoting') return quote(request, response)
   const result = resultOf(message)
   if (result === undefined || message.id === undefined) return void response.writeHead(202).end()
-  if (isCall && mode() === 'floods') {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const one of flood(message.params?._meta?.progressToken)) response.write(`data: ${one}\n\n`)
-    return void response.end(`data: ${reply(message.id, result)}\n\n`)
-  }
+  if (message.method === 'tools/call' && mode() === 'floods') return drown(message, result, response)
   response.writeHead(200, { 'content-type': 'application/json' }).end(reply(message.id, result))
+}
+
+function quote(request: IncomingMessage, response: ServerResponse): void {
+  const status = [400, 401, 403, 422, 500][turn++ % 5] ?? 500
+  response.writeHead(status).end(`denied: ${JSON.stringify(request.headers)}`)
+}
+
+function drown({ id, params }: Message, result: string, response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const one of flood(params?._meta?.progressToken)) response.write(`data: ${one}\n\n`)
+  response.end(`data: ${reply(id, result)}\n\n`)
 }

@@ -12,31 +12,29 @@ interface Message {
 const SMALL = 'x'.repeat(1024)
 const LARGE = '{"line":"quoted \\"text\\"\\n"}'.repeat(40_000)
 
-function resultOf({ method, params }: Message): object | undefined {
-  switch (method) {
-    case 'initialize':
-      return {
-        protocolVersion: '2025-06-18',
-        serverInfo: { name: 'honest', version: '1' },
-        capabilities: { tools: {}, resources: {} },
-      }
-    case 'tools/list':
-      return { tools: ['echo', 'large'].map(name => ({ name, inputSchema: { type: 'object' } })) }
-    case 'resources/list':
-      return { resources: ['file:///public/one', 'file:///secret/one'].map(uri => ({ uri, name: uri })) }
-    case 'resources/templates/list':
-      return { resourceTemplates: [{ uriTemplate: 'file:///{+path}', name: 'files' }] }
-    case 'resources/read':
-      return {
-        contents: [
-          { uri: params?.uri, text: params?.uri?.includes('public') === true ? 'public' : 'SECRET' },
-        ],
-      }
-    case 'tools/call':
-      return { content: [{ type: 'text', text: params?.name === 'large' ? LARGE : SMALL }] }
-    default:
-      return method?.startsWith('notifications/') === true ? undefined : {}
-  }
+const RESULTS: Readonly<Record<string, (params: Message['params']) => object>> = {
+  initialize: () => ({
+    protocolVersion: '2025-06-18',
+    serverInfo: { name: 'honest', version: '1' },
+    capabilities: { tools: {}, resources: {} },
+  }),
+  'tools/list': () => ({
+    tools: ['echo', 'large'].map(name => ({ name, inputSchema: { type: 'object' } })),
+  }),
+  'resources/list': () => ({
+    resources: ['file:///public/one', 'file:///secret/one'].map(uri => ({ uri, name: uri })),
+  }),
+  'resources/templates/list': () => ({
+    resourceTemplates: [{ uriTemplate: 'file:///{+path}', name: 'files' }],
+  }),
+  'resources/read': params => ({
+    contents: [{ uri: params?.uri, text: params?.uri?.includes('public') === true ? 'public' : 'SECRET' }],
+  }),
+  'tools/call': params => ({ content: [{ type: 'text', text: params?.name === 'large' ? LARGE : SMALL }] }),
+}
+
+function resultOf({ method = '', params }: Message): object | undefined {
+  return method.startsWith('notifications/') ? undefined : (RESULTS[method]?.(params) ?? {})
 }
 
 function answer(text: string, send: (reply: string | undefined) => void): void {

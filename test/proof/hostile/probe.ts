@@ -14,7 +14,7 @@ const RESOLUTION_MS = 5
 const MILLION = 1e6
 
 /** Answers GET /probe with a `Probe`. */
-export const probe = definePlugin({
+export const plugin = definePlugin({
   name: 'probe',
   setup({ hooks }) {
     const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
@@ -29,5 +29,3 @@ export const probe = definePlugin({
     })
   },
 })
-
-export default probe
