@@ -1,5 +1,6 @@
+import { checkLongNames } from './config/checks/long-names.ts'
 import { checkUnmatched } from './config/checks/unmatched.ts'
-import { problemAt, type Problem } from './config/problem.ts'
+import { problemAt, type Finding, type Problem } from './config/problem.ts'
 import { onlooker } from './core/onlooker.ts'
 import type { Upstream, UpstreamMemory } from './core/ports.ts'
 import type { Generation } from './generation.ts'
@@ -10,7 +11,7 @@ import { ownPackage } from './util/version.ts'
 const KINDS = ['tools', 'prompts'] as const
 type Names = Partial<Record<(typeof KINDS)[number], readonly string[]>>
 
-/** Patterns of the configuration that match nothing of what is known by now; with `asks`, of servers that run. */
+/** Patterns of the configuration that match nothing of what is known by now, and names too long for clients; with `asks`, of servers that run. */
 export async function unmatchedPatterns(
   { graph, loaded }: Generation,
   asks: boolean,
@@ -21,9 +22,10 @@ export async function unmatchedPatterns(
     else if (upstream.memory !== undefined) known.set(name, saved(upstream.memory))
   }
   const problems: Problem[] = []
-  checkUnmatched(loaded.config, known, finding =>
-    problems.push(problemAt(loaded.origins.get(finding.pointer), finding)),
-  )
+  const report = (finding: Finding): void =>
+    void problems.push(problemAt(loaded.origins.get(finding.pointer), finding))
+  checkUnmatched(loaded.config, known, report)
+  checkLongNames(loaded.config, known, report)
   return problems
 }
 

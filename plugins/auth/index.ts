@@ -111,15 +111,23 @@ class Door {
   }
 
   #ask(listener: string): Refusal {
-    return unauthorized('no API key and no token was sent', {
+    return unauthorized(`no API key and no token was sent; ${this.#howTo}`, {
       scopes: this.#scopes,
       metadata: this.metadataOf(listener),
     })
   }
 
+  /** What a caller without a credential needs to read. */
+  get #howTo(): string {
+    const { keys, keysFile, keyHeader } = this.#options
+    if (keys === undefined && keysFile === undefined) return 'send "Authorization: Bearer <token>"'
+    const what = this.hasIssuers ? 'API key or token' : 'API key'
+    return `send "Authorization: Bearer <${what}>" or "${keyHeader}: <API key>"`
+  }
+
   #refuse(listener: string, why: string): Refusal {
     this.#log.debug('a credential was not accepted', { listener, reason: why })
-    return unauthorized('the credential is not valid', {
+    return unauthorized(`the credential is not valid; ${this.#howTo}`, {
       error: 'invalid_token',
       scopes: this.#scopes,
       metadata: this.metadataOf(listener),

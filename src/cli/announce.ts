@@ -35,5 +35,6 @@ export async function announceWhenSettled(
   for (const problem of inspection.unmatched) log.warn(formatProblem(problem, cwd))
   if (err.width === undefined || config.log.format === 'json')
     return log.info('serving', summaryFields(inspection))
-  for (const line of summaryLines(inspection, config.server.name, err)) err.line(line)
+  const about = { name: config.server.name, asksForKey: config.auth !== undefined }
+  for (const line of summaryLines(inspection, about, err)) err.line(line)
 }

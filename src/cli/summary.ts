@@ -12,7 +12,11 @@ const NOUNS: Readonly<Record<Kind, string>> = {
 }
 
 /** What is served and how to point a client at it, for people. */
-export function summaryLines(inspection: Inspection, name: string, output: Output): string[] {
+export function summaryLines(
+  inspection: Inspection,
+  { name, asksForKey }: { readonly name: string; readonly asksForKey: boolean },
+  output: Output,
+): string[] {
   const listener = inspection.listeners.find(({ url }) => url !== undefined)
   const url = listener?.url
   const rows = inspection.upstreams.map(upstream => upstreamCells(upstream, inspection.catalog, output))
@@ -21,7 +25,7 @@ export function summaryLines(inspection: Inspection, name: string, output: Outpu
     ...table(rows, uncut(output), 2),
     ...withheldLines(inspection, output),
     '',
-    ...(url === undefined ? [] : clientLines(name, url, output)),
+    ...(url === undefined ? [] : clientLines(name, url, asksForKey, output)),
     ...(listener?.eras === undefined ? [] : eraLines(listener, name, output)),
   ]
 }
@@ -86,13 +90,16 @@ function withheldLines({ withheld }: Inspection, output: Output): string[] {
   return [output.paint('yellow', `  ${text}`)]
 }
 
-function clientLines(name: string, url: string, output: Output): string[] {
+function clientLines(name: string, url: string, asksForKey: boolean, output: Output): string[] {
+  const key = asksForKey ? ' --header "Authorization: Bearer <key>"' : ''
+  const hint = '  <key> is an API key (gateway key new --name <name>) or a token of the configured issuer.'
   return [
     `  ${output.paint('bold', url)}`,
     '',
     output.paint('dim', '  Point a client at it:'),
-    `    claude mcp add --transport http ${name} ${url}`,
-    `    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list`,
+    `    claude mcp add --transport http ${name} ${url}${key}`,
+    `    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list${key}`,
+    ...(asksForKey ? [output.paint('dim', hint)] : []),
     '',
   ]
 }

@@ -6,6 +6,7 @@ import { oneLine } from './plain-text.ts'
 import { plural } from './plural.ts'
 import { table } from './table.ts'
 import type { Terminal } from './terminal.ts'
+import { warningLines } from './validate.ts'
 import { sayWhatIsMissing } from './with-gateway.ts'
 
 /** A tool with the upstream that owns it. */
@@ -21,8 +22,9 @@ export async function listTools(
 ): Promise<OwnedTool[]> {
   return withAsked(flags, terminal, async gateway => {
     const tools = await listAllTools(gateway)
-    const { catalog, upstreams } = await gateway.inspect()
+    const { catalog, upstreams, unmatched } = await gateway.inspect()
     sayWhatIsMissing(upstreams, terminal)
+    for (const line of warningLines(unmatched, terminal)) terminal.err.line(line)
     const owners = new Map(catalog.filter(row => row.kind === 'tools').map(row => [row.name, row.upstream]))
     const fits = pattern === undefined ? () => true : fitting(pattern)
     return tools.filter(tool => fits(tool.name)).map(tool => ({ upstream: owners.get(tool.name), ...tool }))

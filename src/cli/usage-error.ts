@@ -21,10 +21,22 @@ export async function usageError(error: UsageError): Promise<GatewayError> {
   return gatewayError('GW_USAGE', { what: what ?? plainText(error.message) })
 }
 
+/** What people look for under the names that other programs have for it. */
+const OTHER_WORDS: Readonly<Record<string, string | undefined>> = {
+  status: 'ps',
+  list: 'ps',
+  ls: 'ps',
+  run: 'serve',
+  check: 'validate',
+  add: 'import',
+}
+
 async function unknownCommand({ message }: UsageError): Promise<string | undefined> {
   const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
   if (name === undefined) return undefined
   const { COMMANDS } = await import('./commands.ts')
+  const here = OTHER_WORDS[name]
+  if (here !== undefined) return `there is no command "${name}" – did you mean "${here}"?`
   const known = Object.keys(COMMANDS).map(id => id.replaceAll(':', ' '))
   return `there is no command "${name}"${await meant(name, known)}`
 }

@@ -60,13 +60,18 @@ function missing(error: SchemaError): Partial<Finding> | undefined {
   }
 }
 
+/** Under these, clients keep their servers. */
+const CLIENT_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', 'servers', 'context_servers'])
+const CLIENT_HINT =
+  'these are the settings of a client: save them as a file of their own and run "gateway import <file>"'
+
 function unknownKey(error: SchemaError): Partial<Finding> {
   const key = String(error.params.additionalProperty)
   const known = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
   return {
     pointer: pointerTo(error.instancePath, key),
     message: `unknown key "${key}"`,
-    hint: didYouMean(key, known),
+    hint: CLIENT_KEYS.has(key) ? CLIENT_HINT : didYouMean(key, known),
     on: 'key',
   }
 }

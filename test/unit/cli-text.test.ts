@@ -124,7 +124,7 @@ const INSPECTION: Inspection = {
 }
 
 test('the summary says what is served, what is wrong, and how to point a client at it', () => {
-  const text = summaryLines(INSPECTION, 'mine', output()).join('\n')
+  const text = summaryLines(INSPECTION, { name: 'mine', asksForKey: false }, output()).join('\n')
 
   assert.match(text, /^ {2}web +ready +1 tool, 1 prompt$/m)
   assert.match(text, /^ {2}gone +failed +command not found: gone$/m)

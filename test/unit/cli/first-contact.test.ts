@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkLongNames } from '../../../src/config/checks/long-names.ts'
+import type { Finding } from '../../../src/config/problem.ts'
+import { summaryLines } from '../../../src/cli/summary.ts'
+import type { Output } from '../../../src/cli/terminal.ts'
+import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
+
+const OUT: Output = { width: undefined, line: () => undefined, paint: (_style, text) => text }
+const HASH = 'sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090'
+
+function longNames(config: object, tools: readonly string[]): Finding[] {
+  const found: Finding[] = []
+  checkLongNames(config, new Map([['web', { tools }]]), finding => found.push(finding))
+  return found
+}
+
+test('a tool name over 64 characters is a warning that names the tool, its length and the way out', () => {
+  const tool = `get_${'x'.repeat(60)}`
+
+  const [found, ...others] = longNames({ upstreams: { web: {} } }, [tool, 'short'])
+
+  assert.equal(others.length, 0)
+  assert.match(found?.message ?? '', new RegExp(`tool "${tool}" has a name of 69 characters .* 64 at most`))
+  assert.match(found?.hint ?? '', /upstreams\.web\.prefix, or upstreams\.web\.tools\.rename/)
+  assert.equal(found?.pointer, '/upstreams/web')
+})
+
+test('a long name that a prefix, another name or a filter takes away is none', () => {
+  const tool = 'y'.repeat(62)
+  assert.equal(longNames({ upstreams: { web: { prefix: '' } } }, [tool]).length, 0)
+  assert.equal(
+    longNames({ upstreams: { web: { tools: { rename: { [tool]: 'short' } } } } }, [tool]).length,
+    0,
+  )
+  assert.equal(longNames({ upstreams: { web: { tools: { deny: ['y*'] } } } }, [tool]).length, 0)
+  assert.equal(longNames({ upstreams: { web: { tools: { allow: ['z*'] } } } }, [tool]).length, 0)
+  const renamed = { filters: { tools: { rename: { [`web__${tool}`]: 'short' } } }, upstreams: { web: {} } }
+  assert.equal(longNames(renamed, [tool]).length, 0)
+  assert.equal(longNames({ upstreams: { web: {} } }, [tool]).length, 1)
+})
+
+test('a running gateway knows of long names', async t => {
+  const web = closeAfter(t, await testUpstream({ tools: { ['z'.repeat(70)]: () => 'a' } }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
+
+  const { unmatched } = await gateway.gateway.inspect()
+
+  assert.match(unmatched[0]?.message ?? '', /75 characters/)
+})
+
+test('the lines for clients carry the header where the gateway asks for a key', () => {
+  const inspection = {
+    listeners: [{ name: 'main', type: 'http', url: 'http://127.0.0.1:1/mcp' }],
+    ...{ upstreams: [], plugins: [], hooks: {}, catalog: [], unmatched: [], withheld: [] },
+  }
+  const text = summaryLines(inspection, { name: 'mine', asksForKey: true }, OUT).join('\n')
+
+  assert.match(text, /claude mcp add .*\/mcp --header "Authorization: Bearer <key>"$/m)
+  assert.match(text, /inspector .* --header "Authorization: Bearer <key>"$/m)
+  assert.match(text, /gateway key new/)
+})
+
+for (const [what, headers] of [
+  ['nothing', {}],
+  ['a wrong key', { 'x-api-key': 'wrong' }],
+] as const)
+  test(`a 401 for ${what} says what to send`, async t => {
+    const auth = { keys: [{ name: 'ci', hash: HASH }] }
+    const gateway = closeAfter(t, await testGateway({ config: { auth } }))
+
+    const response = await fetch(gateway.url, {
+      method: 'POST',
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    })
+
+    assert.equal(response.status, 401)
+    assert.match(response.headers.get('www-authenticate') ?? '', /^Bearer/)
+    const { error } = (await response.json()) as { error: { message: string } }
+    assert.match(error.message, /send "Authorization: Bearer <API key>" or "X-API-Key: <API key>"/)
+  })
