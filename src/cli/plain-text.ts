@@ -15,5 +15,9 @@ export function oneLine(text: string): string {
 
 /** Cut to so many columns, with a mark where something is missing. */
 export function shortened(text: string, columns: number): string {
-  return text.length <= columns ? text : `${text.slice(0, Math.max(0, columns - 1)).trimEnd()}…`
+  if (text.length <= columns) return text
+  const part = text.slice(0, Math.max(0, columns - 1))
+  const end = text[part.length] === ' ' ? part.length : part.lastIndexOf(' ')
+  // A word that is longer than half of the room is cut all the same.
+  return `${(end > columns / 2 ? part.slice(0, end) : part).trimEnd()}…`
 }

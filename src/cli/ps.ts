@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { amountText, durationText } from './amounts.ts'
 import { oneLine } from './plain-text.ts'
 import { stateText } from './summary.ts'
-import { table } from './table.ts'
+import { fixedWidth, table } from './table.ts'
 import type { Output, Terminal } from './terminal.ts'
 import { withControl, type ControlFlags } from './with-control.ts'
 
@@ -24,7 +24,20 @@ export interface Ps {
 
 const EVERY_MS = 1000
 const CLEAR = '\u001b[H\u001b[2J'
-const HEAD = ['upstream', 'state', 'protocol', 'pid', 'up', 'restarts', 'calls', 'queue', 'memory', 'problem']
+const HEAD = [
+  'upstream',
+  'state',
+  'protocol',
+  'pid',
+  'up',
+  'restarts',
+  'in flight',
+  'queue',
+  'memory',
+  'problem',
+]
+/** Columns that go first where a terminal is too narrow for all. */
+const LEAST_NEEDED = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
 
 /** How the running gateway does. */
 export function ps(flags: ControlFlags, terminal: Terminal): Promise<Ps> {
@@ -60,13 +73,25 @@ export function psLines(
     amountText(rss),
     config === undefined ? undefined : oneLine(relative(cwd, config)),
   ].filter(text => text !== undefined)
+  const rows = upstreams.map(row => cells(row, now, out))
   const urls = listeners.map(listener => [listener.name, listener.url ?? listener.type].map(oneLine))
   return [
     `${out.paint('bold', oneLine(`${name} ${version}`))}  ${out.paint('dim', about.join(' · '))}`,
     ...table(urls, out, 2),
     '',
-    ...table([HEAD.map(text => out.paint('dim', text)), ...upstreams.map(row => cells(row, now, out))], out),
+    ...table(fitting([HEAD.map(text => out.paint('dim', text)), ...rows], out.width), out),
   ]
+}
+
+/** The rows without the columns that are needed least, as far as all but the last, the problem, would not fit. */
+function fitting(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
+  const shown = new Set(HEAD)
+  const kept = (row: readonly string[]): string[] => row.filter((_, i) => shown.has(String(HEAD[i])))
+  for (const column of LEAST_NEEDED) {
+    if (fixedWidth(rows.map(kept)) <= width) break
+    shown.delete(column)
+  }
+  return rows.map(kept)
 }
 
 function cells(row: Ps['upstreams'][number], now: number, out: Output): string[] {

@@ -30,6 +30,12 @@ export function uncut(output: Output): Output {
   return { ...output, width: undefined }
 }
 
+/** How wide all columns but the last are. */
+export function fixedWidth(rows: readonly (readonly string[])[]): number {
+  const widths = columnWidths(rows).slice(0, -1)
+  return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)
+}
+
 function columnWidths(rows: readonly (readonly string[])[]): number[] {
   const columns = Math.max(0, ...rows.map(row => row.length))
   return Array.from({ length: columns }, (_, column) =>

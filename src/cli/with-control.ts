@@ -55,7 +55,8 @@ async function findSocket(flags: ControlFlags, terminal: Terminal): Promise<stri
   if (only === undefined) return configuredSocket(file, flags, terminal)
   if (others.length === 0) return only
   const { length: count } = living
-  throw gatewayError('GW_MANY_GATEWAYS', { count, config: file, sockets: living.join(', ') })
+  const { aboutThem } = await import('./running-gateways.ts')
+  throw gatewayError('GW_MANY_GATEWAYS', { count, config: file, sockets: await aboutThem(living, cwd) })
 }
 
 async function fileOf({ config }: ControlFlags, { cwd, environment }: Terminal): Promise<string> {

@@ -30,13 +30,22 @@ export function ownSocket(place: Place, pid: number): string {
 }
 
 /** The sockets of the gateways that run with this configuration now. */
-export async function livingSockets(place: Place): Promise<string[]> {
+export function livingSockets(place: Place): Promise<string[]> {
+  const name = process.platform === 'win32' ? pipeName(place) : keyOf(place)
+  return livingWith(`${name}.`, place.environment)
+}
+
+/** Those of all gateways of this user, except where a configuration puts its socket elsewhere. */
+export function allLivingSockets(environment: Place['environment']): Promise<string[]> {
+  return livingWith(process.platform === 'win32' ? `tapgate-${userInfo().username}-` : '', environment)
+}
+
+async function livingWith(start: string, environment: Place['environment']): Promise<string[]> {
   const isWindows = process.platform === 'win32'
-  const directory = isWindows ? PIPES : directoryOf(place.environment)
-  const start = `${isWindows ? pipeName(place) : keyOf(place)}.`
+  const directory = isWindows ? PIPES : directoryOf(environment)
   const names = await readdir(directory).catch(() => [])
   const paths = names
-    .filter(name => name.startsWith(start))
+    .filter(name => name.startsWith(start) && (isWindows || name.endsWith('.sock')))
     .map(name => `${directory}${isWindows ? '' : '/'}${name}`)
   const [first] = paths
   if (first === undefined) return []

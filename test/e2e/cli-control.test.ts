@@ -76,7 +76,7 @@ test(
     assert.match(shown.stdout, /^tapgate \S+ {2}pid \d+ · up \S+ · \d+ MiB · gateway\.yaml$/m)
     assert.match(
       shown.stdout,
-      /^upstream +state +protocol +pid +up +restarts +calls +queue +memory +problem$/m,
+      /^upstream +state +protocol +pid +up +restarts +in flight +queue +memory +problem$/m,
     )
     assert.match(shown.stdout, /^local +ready +\S+ \w+ +\d+ /m)
     assert.equal(names.stdout, 'web\nlocal\n')
@@ -190,7 +190,10 @@ test('with none or several gateways the answer says what to do, and --socket cho
   const elsewhere = await run('ps', '--env', 'production')
 
   assert.equal(several.code, 4)
-  assert.match(several.stderr, /GW_MANY_GATEWAYS: 2 gateways run with .*gateway\.yaml: .*\.sock, .*\.sock/)
+  assert.match(
+    several.stderr,
+    /GW_MANY_GATEWAYS: 2 gateways run with .*gateway\.yaml: *(\n {2}pid \d+, up \S+, .*gateway\.yaml: --socket .*\.sock){2}/,
+  )
   assert.equal(chosen.code, 0)
   assert.deepEqual([none.code, elsewhere.code], [4, 4])
   assert.match(

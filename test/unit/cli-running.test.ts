@@ -57,12 +57,43 @@ test('ps shows what runs, how much it does, and what is or was wrong', () => {
     '  main  http://127.0.0.1:8080/mcp',
     '  pipe  stdio',
     '',
-    'upstream  state   protocol           pid    up     restarts  calls  queue  memory   problem',
-    'files     ready   2025-11-25 legacy  11 +1  1m 5s  3         1      2      1.5 GiB  1m 1s ago: it exited with 1',
-    'web       failed  -                  -      -      -         -      -      -        refused',
-    'noisy     ready   -                  13     -      -         -      -      -        too many lines',
+    'upstream  state   protocol           pid    up     restarts  in flight  queue  memory   problem',
+    'files     ready   2025-11-25 legacy  11 +1  1m 5s  3         1          2      1.5 GiB  1m 1s ago: it exited with 1',
+    'web       failed  -                  -      -      -         -          -      -        refused',
+    'noisy     ready   -                  13     -      -         -          -      -        too many lines',
   ])
 })
+
+for (const width of [80, 130])
+  test(`a gateway lines up at ${width} columns, and no word is cut`, () => {
+    const problem =
+      'it exited with code 1; it said last: Error: Cannot find module /usr/lib/node_modules/server'
+    const row = { type: 'stdio', era: 'legacy' as const, version: '2025-11-25', rss: 1e8, pid: 123456 }
+    const upstreams = [
+      { ...row, name: 'filesystem', state: 'ready' as const, queue: { waiting: 0 } },
+      { ...row, name: 'web', state: 'failed' as const, problem },
+    ]
+    const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 1 }
+    const narrow = { ...terminal, out: { ...terminal.out, width } }
+
+    const lines = psLines({ gateway, listeners: [], upstreams }, NOW, narrow)
+    const [head = '', ...rows] = lines.slice(lines.findIndex(line => line.startsWith('upstream')))
+
+    assert.ok(
+      lines.every(line => line.length <= width),
+      lines.join('\n'),
+    )
+    const columns = [...head.matchAll(/(?<=^| {2})\S/g)].map(({ index }) => index)
+    for (const line of rows.filter(text => !text.startsWith('  ')))
+      for (const column of columns.slice(0, -1)) assert.match(line.slice(column, column + 1), /\S/, line)
+    for (const word of rows.join(' ').replace(/…/g, '').split(/\s+/))
+      assert.ok(
+        word === '' ||
+          /^(filesystem|ready|web|failed|legacy|problem|-|[\d-]+|MiB)$/.test(word) ||
+          problem.split(' ').includes(word),
+        word,
+      )
+  })
 
 test('durations and amounts are short', () => {
   const times = [0, 59_999, 60_000, 3_600_000, 90_000_000].map(durationText)

@@ -4,19 +4,25 @@ import { CONTROL_FLAGS, GatewayCommand } from '../gateway-command.ts'
 export default class Ps extends GatewayCommand {
   static override summary = 'Show how a running gateway and its upstreams do.'
   static override description = [
-    'State, protocol, process, time since its start, restarts, calls under way and waiting, memory of the whole process',
+    'State, protocol, process, time since its start, restarts, calls in flight and waiting, memory of the whole process',
     'tree (Linux), and what is or was wrong.',
   ].join(' ')
-  static override examples = ['gateway ps', 'gateway ps --watch', 'gateway ps --json']
+  static override examples = ['gateway ps', 'gateway ps --watch', 'gateway ps --all', 'gateway ps --json']
   static override flags = {
     watch: boolean({ char: 'w', summary: 'Show it again every second.' }),
     quiet: boolean({ char: 'q', exclusive: ['watch', 'json'], summary: 'Names of the upstreams only.' }),
+    all: boolean({
+      char: 'a',
+      exclusive: ['watch', 'quiet'],
+      summary: 'Every gateway that you run, whatever its configuration.',
+    }),
     ...CONTROL_FLAGS,
   }
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Ps)
     const { ps, psLines, watchPs } = await import('../ps.ts')
+    if (flags.all) return this.#all(flags.json)
     if (flags.watch) return watchPs(flags, this.terminal)
     const now = await ps(flags, this.terminal)
     if (flags.json) return this.printJson(now)
@@ -24,5 +30,16 @@ export default class Ps extends GatewayCommand {
       ? now.upstreams.map(({ name }) => name)
       : psLines(now, Date.now(), this.terminal)
     for (const line of lines) this.terminal.out.line(line)
+  }
+
+  async #all(json: boolean): Promise<void> {
+    const [{ allRunning }, { psLines }] = await Promise.all([
+      import('../running-gateways.ts'),
+      import('../ps.ts'),
+    ])
+    const all = await allRunning(this.terminal)
+    if (json) return this.printJson(all)
+    const blocks = all.map(one => [...psLines(one, Date.now(), this.terminal), ''])
+    for (const line of blocks.length === 0 ? ['no gateway runs'] : blocks.flat()) this.terminal.out.line(line)
   }
 }
