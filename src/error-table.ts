@@ -97,6 +97,11 @@ export const ERRORS = {
     hint: 'Create one, or name it with --config.',
     exit: 3,
   },
+  GW_CONFIG_UNTRUSTED: {
+    text: '{file} was found above the working directory, and {why}: its commands are not run unasked',
+    hint: 'Name it with --config if you trust it, or go where your own is.',
+    exit: 3,
+  },
   GW_CONFIG_UNREADABLE: {
     text: 'cannot read {file}: {why}',
     hint: 'Check the path and its permissions.',
@@ -104,7 +109,7 @@ export const ERRORS = {
   },
   GW_CONFIG_INVALID: {
     text: '{count} in the configuration',
-    hint: 'Mend what is listed and try again.',
+    hint: 'gateway validate checks it without starting anything.',
     exit: 3,
   },
   GW_PLUGIN_LOAD: {
