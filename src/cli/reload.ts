@@ -27,7 +27,7 @@ export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: Reload
       reason: error.message,
     })
     for (const problem of (error.fields['problems'] ?? []) as Problem[])
-      log.error(formatProblem(problem, cwd))
+      log[problem.severity === 'warning' ? 'warn' : 'error'](formatProblem(problem, cwd))
   })
 }
 

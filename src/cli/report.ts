@@ -27,7 +27,8 @@ export function errorData(error: GatewayError): Record<string, unknown> {
 export function problemLine(problem: Problem, { cwd, err }: Terminal): string {
   const text = formatProblem(problem, cwd)
   const place = problem.file === undefined ? '' : text.slice(0, text.indexOf(' '))
-  return `  ${err.paint('cyan', place)}${text.slice(place.length)}`
+  const label = problem.severity === 'warning' ? `${err.paint('yellow', 'warning')} ` : ''
+  return `  ${label}${err.paint('cyan', place)}${text.slice(place.length)}`
 }
 
 /** Whatever was thrown, as an error of the table. */

@@ -52,8 +52,16 @@ export function formatProblem(problem: Problem, cwd: string): string {
 /** The error that carries every problem at once, in the order of the files. */
 export function invalidConfig(problems: readonly Problem[]): GatewayError {
   const errors = problems.filter(problem => problem.severity === 'error')
-  const count = errors.length === 1 ? '1 problem' : `${errors.length} problems`
-  return gatewayError('GW_CONFIG_INVALID', { count, problems: firstOf(inOrder(problems)) })
+  const warnings = problems.length - errors.length
+  const count = [counted(errors.length, 'problem'), ...(warnings > 0 ? [counted(warnings, 'warning')] : [])]
+  return gatewayError('GW_CONFIG_INVALID', {
+    count: count.join(' and '),
+    problems: firstOf(inOrder(problems)),
+  })
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function firstOf(problems: readonly Problem[]): readonly Problem[] {

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { report } from '../../../src/cli/report.ts'
+import type { Output, Terminal } from '../../../src/cli/terminal.ts'
+import { loadConfig } from '../../../src/config/index.ts'
+import { directoryWith } from '../config/temp.ts'
+
+test('warnings beside errors are labelled, and counted apart', async t => {
+  const cwd = directoryWith(t, { 'gateway.yaml': 'cash: true\nupstreams:\n  a:\n  b:\n' })
+  const lines: string[] = []
+  const output: Output = {
+    line: text => lines.push(text ?? ''),
+    paint: (_style, text) => text,
+    width: undefined,
+  }
+  const terminal: Terminal = { cwd, environment: {}, out: output, err: output }
+
+  const thrown: unknown = await loadConfig({ cwd, environment: { HOME: cwd } }).catch(
+    (error: unknown) => error,
+  )
+  const code = await report(thrown, [], terminal)
+
+  assert.equal(code, 3)
+  const [head = '', ...rest] = lines
+  const warnings = rest.filter(line => line.startsWith('  warning gateway.yaml:'))
+  assert.match(head, /GW_CONFIG_INVALID: 1 problem and \d warnings in the configuration$/)
+  assert.equal(warnings.length, Number(/(\d) warnings/.exec(head)?.[1]))
+  assert.equal(rest.filter(line => line.startsWith('  gateway.yaml:')).length, 1)
+  assert.doesNotMatch(lines.join('\n'), /Mend what is listed/)
+})
