@@ -280,7 +280,9 @@ export class Gateway {
   async #end(): Promise<void> {
     await this.#generations.quiet()
     const { graph } = this.generation
-    await this.#listeners.stop(parseDuration(graph.config.shutdown.grace))
+    const grace = parseDuration(graph.config.shutdown.grace)
+    graph.hooks.runner('stopping')?.(grace)
+    await this.#listeners.stop(grace)
     this.#gate.shut()
     this.#around.parking.end()
     this.#around.tasks.end()

@@ -46,6 +46,9 @@ interface Kept {
 /** Name of the upstream, and of its type. */
 const UPSTREAM = 'agents'
 
+/** Part of the time for an end after which calls that wait for a task are answered; the rest is for the answer. */
+const ANSWERED = 0.7
+
 /** Puts the face before the work, and both into the gateway. */
 export function setUp(api: PluginApi<AgentsConfig>, openWorks: OpenWorks): void {
   const { options, hooks, slot, clock } = api
@@ -60,6 +63,7 @@ export function setUp(api: PluginApi<AgentsConfig>, openWorks: OpenWorks): void 
   hooks.configure.tap(config => withAgents(config, options, agents))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, works))
   hooks.ready.tap(() => works.adopt(api, agents))
+  hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
   hooks.figures.tap(figures => [...figures, ...works.figures()])
   if (agents.some(({ callback }) => callback !== undefined)) openDoors(hooks, kept.doors, UPSTREAM)
   answerVerbs(hooks, parts)

@@ -47,6 +47,8 @@ export interface HookTaps {
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
   ready: () => MaybePromise<void>
   listening: (listener: Listener) => void
+  /** The end has begun: what is open has so many milliseconds to be answered. */
+  stopping: (graceMs: number) => void
   close: () => MaybePromise<void>
   /** `close` ends the connection with the answer. */
   admit: (listener: string) => Refusal | 'close' | Undecided
@@ -94,6 +96,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   ready: { kind: 'async' },
   listening: { kind: 'sync', safe: true },
   admit: { kind: 'syncBail' },
+  stopping: { kind: 'sync', safe: true },
   authenticate: { kind: 'asyncBail', by: 'listener' },
   refused: { kind: 'sync', safe: true },
   http: { kind: 'asyncBail', by: 'key' },

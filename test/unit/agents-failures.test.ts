@@ -58,6 +58,28 @@ test('tasks of both eras have failed where the agent did', async t => {
   }
 })
 
+test('a call that waits for a task is answered when the gateway stops', async t => {
+  const setting = await agentsSetting(t)
+  const { url, gateway } = await setting.start(
+    { list: { ada: setting.agent() } },
+    { shutdown: { grace: 3000 } },
+  )
+  const client = await setting.client(url)
+  const waiting = client.request('tools/call', {
+    name: 'delegate_task',
+    arguments: { prompt: '[[say so far]][[hang]]' },
+  })
+  const other = await setting.client(url)
+  for (let tasks: unknown[] = []; tasks.length === 0;)
+    tasks = (await tool(other, 'agent_status', {})).tasks as unknown[]
+  const closed = gateway.close()
+  const { result, error } = await waiting
+
+  assert.equal(error, undefined)
+  assert.deepEqual([told(result).state, told(result).why], ['cancelled', 'the gateway stops'])
+  await closed
+})
+
 async function last(
   client: Awaited<ReturnType<Awaited<ReturnType<typeof agentsSetting>>['client']>>,
   taskId: unknown,

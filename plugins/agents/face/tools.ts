@@ -61,11 +61,12 @@ async function longPoll(
   call: Call,
   first: TaskView,
   { owner, since, ms }: { readonly owner: string; readonly since: number | undefined; readonly ms: number },
-  { desk, clock }: FaceParts,
+  { desk, clock, foreground }: FaceParts,
 ): Promise<TaskView> {
   const until = clock.now() + ms
   const gaveUp = new AbortController()
   const takeBack = call.onCancel(() => gaveUp.abort())
+  const leave = foreground.onEnd(() => gaveUp.abort())
   const tell = progressOf(call.exchange)
   let view = first
   for (
@@ -78,6 +79,7 @@ async function longPoll(
     if (!hasEnded(view)) tell(view)
   }
   takeBack()
+  leave()
   return view
 }
 

@@ -30,8 +30,14 @@ export async function waitFor(parts: FaceParts, first: TaskView, waited: Waited)
     if (release()) parts.desk().cancel(first.id, owner, why)
   }
   const takeBack = call.onCancel(giveUp)
-  const view = await new Wait(parts, first, waited).end()
+  const wait = new Wait(parts, first, waited)
+  const leave = parts.foreground.onEnd(() => {
+    giveUp('the gateway stops')
+    wait.giveUp()
+  })
+  const view = await wait.end()
   takeBack()
+  leave()
   if (exchange.cancelled) return toldTask(view)
   if (view.questions.length > 0 && exchange.session.client.era === 'modern' && canBeAsked(exchange)) {
     release()
@@ -81,6 +87,13 @@ class Wait {
     this.#waited = waited
     this.#progress = progressOf(waited.call.exchange)
     waited.call.onCancel(() => this.#gaveUp.abort())
+  }
+
+  /** It is answered with what is known now. */
+  giveUp(): void {
+    const { owner } = this.#waited
+    this.#view = this.#parts.desk().view(this.#view.id, owner) ?? this.#view
+    this.#gaveUp.abort()
   }
 
   async end(): Promise<TaskView> {
