@@ -6,9 +6,11 @@ import { KINDS, LISTS, kindsChangedBy } from '../protocol/methods.ts'
 import { canonicalOr } from '../protocol/uri.ts'
 import type { Graph } from './graph.ts'
 import { liveOf } from './kept-upstream.ts'
+import { ListNews } from './list-news.ts'
 import { ListSaver } from './list-saver.ts'
 import { askOwner, type ResourceOwner } from './resource-owner.ts'
 import type { Exchange, Notification, Session, UpstreamState } from './ports.ts'
+import { viewerKey } from './principal.ts'
 import { baseOf } from './session.ts'
 import { Shares } from './shares.ts'
 
@@ -31,6 +33,8 @@ const MAX_HELD_EACH = 1024
 const TASK_STATUS = 'notifications/tasks/status'
 /** Changes within this time are told once. */
 const COALESCE_MS = 10
+/** The least time between two comparisons of lists. */
+const COMPARE_AGAIN_MS = 250
 
 interface Held {
   readonly owner: ResourceOwner
@@ -46,7 +50,10 @@ export class ClientLane {
   readonly #held = new Map<string, Held>()
   readonly #holds = new Shares(MAX_HELD_EACH)
   readonly #listenShares = new Shares(MAX_LISTENS_EACH)
-  readonly #changed = new Set<string>()
+  readonly #changed = new Map<string, Set<string>>()
+  /** What clients were given, to compare with. */
+  readonly news: ListNews
+  #isTelling = false
   readonly #saver: ListSaver
   /** Upstreams that clients were told have gone. */
   readonly #away = new Set<string>()
@@ -57,6 +64,7 @@ export class ClientLane {
   constructor(graph: Graph) {
     this.#graph = graph
     this.#saver = new ListSaver(graph)
+    this.news = new ListNews(graph)
   }
 
   /** The sessions that unrequested notifications go to; they outlive a generation. */
@@ -76,7 +84,7 @@ export class ClientLane {
   upstreamSays(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
     if (this.#isDropped(notification, { lane: 'client', upstream, exchange: undefined })) return
     if (kindsChangedBy(notification.method).length > 0) {
-      this.listChanged(notification.method)
+      this.listChanged(notification.method, upstream)
       this.#saver.listsChanged(upstream)
     } else if (notification.method === 'notifications/resources/updated')
       this.#updated(upstream, notification, isMeant)
@@ -94,7 +102,7 @@ export class ClientLane {
     if (!this.#hasComeOrGone(upstream, state)) return
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
     for (const kind of KINDS)
-      if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed)
+      if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed, upstream)
     this.#saver.listsChanged(upstream)
   }
 
@@ -121,16 +129,33 @@ export class ClientLane {
       if (filter.methods.has(method) && isMeant(exchange.session)) exchange.emit(notification)
   }
 
-  /** Tells every client that listens that a list is another one now. */
-  listChanged(method: string): void {
-    if (this.#changed.size === 0) this.#graph.clock.after(COALESCE_MS, () => this.#tellChanged())
-    this.#changed.add(method)
+  /** An upstream's list may be another one now: every client that would see that is told. */
+  listChanged(method: string, upstream: string): void {
+    if (this.#changed.size === 0 && !this.#isTelling) this.#tellSoon(COALESCE_MS)
+    const upstreams = this.#changed.get(method)
+    if (upstreams === undefined) this.#changed.set(method, new Set([upstream]))
+    else upstreams.add(upstream)
   }
 
-  #tellChanged(): void {
-    const methods = [...this.#changed]
+  #tellSoon(ms: number): void {
+    this.#isTelling = true
+    this.#graph.clock.after(ms, () => void this.#tellChanged())
+  }
+
+  /** However often upstreams say so, lists are compared only so often. */
+  async #tellChanged(): Promise<void> {
+    const changed = [...this.#changed]
     this.#changed.clear()
-    for (const method of methods) this.tell(method, () => true)
+    await Promise.all(
+      changed.map(async ([method, upstreams]) => {
+        const differing = await this.news.differing(method, upstreams, this.audience())
+        this.tell(method, session => differing?.has(viewerKey(session)) ?? true)
+      }),
+    ).catch(() => undefined)
+    this.#graph.clock.after(COMPARE_AGAIN_MS, () => {
+      this.#isTelling = false
+      if (this.#changed.size > 0) this.#tellSoon(0)
+    })
   }
 
   /** Open `subscriptions/listen` streams. */

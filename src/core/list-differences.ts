@@ -37,8 +37,8 @@ async function isChanged(kind: Kind, session: Session, before: Graph, next: Grap
   return now === undefined || !isSameList(seen, now)
 }
 
-/** The view of the next graph; undefined when it cannot be had in time. */
-function viewSoon(kind: Kind, session: Session, { catalog, clock }: Graph): Promise<View | undefined> {
+/** The view of a graph as it is now; undefined when it cannot be had in time. */
+export function viewSoon(kind: Kind, session: Session, { catalog, clock }: Graph): Promise<View | undefined> {
   return new Promise(resolve => {
     const takeBack = clock.after(COMPARE_MS, () => resolve(undefined))
     catalog
@@ -49,7 +49,8 @@ function viewSoon(kind: Kind, session: Session, { catalog, clock }: Graph): Prom
   })
 }
 
-function isSameList(one: View, other: View): boolean {
+/** Whether two views show the same entries. */
+export function isSameList(one: View, other: View): boolean {
   return (
     one.entries.length === other.entries.length &&
     one.entries.every((entry, index) => {

@@ -99,7 +99,7 @@ export class Parts {
     const isNew = shelf.known === undefined || !isSame(shelf.known, outcome.part)
     shelf.known = outcome.part
     this.#isWell(node, kind)
-    if (isNew) this.#graph.lane.listChanged(LISTS[kind].changed)
+    if (isNew) this.#graph.lane.listChanged(LISTS[kind].changed, node.upstream.name)
   }
 
   /** What stands in for a list that is on its way. */
