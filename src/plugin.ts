@@ -124,6 +124,7 @@ export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
 export { isObject, type JsonObject } from './protocol/jsonrpc.ts'
+export { parseParams } from './protocol/parse-params.ts'
 export type * from './core/ports.ts'
 export type {
   CacheConfig,

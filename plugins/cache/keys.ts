@@ -47,12 +47,13 @@ export function targetOf({ method, params }: Call): string {
 }
 
 /**
- * The keys of a call; undefined when its parameters nest too deep to be compared. Every part carries its length, so
+ * The keys of a call; undefined when its parameters cannot be compared. Every part carries its length, so
  * that none can be forged into another.
  */
 export function keysOf(call: Call, target: string, policy: Policy): Keys | undefined {
   const { session, headers } = call.exchange
-  const asked = askedBy(call, policy)
+  // Two numbers may be one to us and two to the server.
+  const asked = call.exchange.hasExactNumbers === false ? undefined : askedBy(call, policy)
   if (asked === undefined) return undefined
   let what =
     part(call.upstream) + part(call.method) + part(target) + part(asked) + part(mirrored(call.headers))

@@ -8,6 +8,7 @@ export class QuietExchange implements Exchange {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: number
+  readonly received: JsonObject | undefined
   readonly decidedBy = undefined
   readonly startedAt: number
   readonly slots: unknown[] = []
@@ -27,6 +28,7 @@ export class QuietExchange implements Exchange {
     this.method = of.method
     this.headers = of.headers
     this.bytes = of.bytes
+    this.received = of.received
     this.startedAt = now
     this.params = of.params
     this.route = of.route

@@ -1,6 +1,8 @@
 import {
   GatewayError,
   isObject,
+  parseParams,
+  reasonOf,
   RPC,
   type Answer,
   type HttpReply,
@@ -11,12 +13,11 @@ import { problem, problemOf, problemOfThrown } from './problem.ts'
 import type { RestRequest, Road } from './road.ts'
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i
-/** As deep as a message of MCP may nest. */
-const MAX_DEPTH = 64
 
 interface Wanted {
-  readonly name: string
-  readonly arguments: JsonObject
+  /** The body as it came. */
+  readonly received: JsonObject
+  readonly params: { readonly name: string; readonly arguments: JsonObject }
 }
 
 /** POST /tools/call: the tool's result, or events and then the result. */
@@ -41,11 +42,10 @@ async function wantedBy({ http }: RestRequest): Promise<Wanted | HttpReply> {
   if (!JSON_TYPE.test(http.header('content-type').join(',')))
     return problem(415, 'Content-Type must be application/json')
   try {
-    const body = new TextDecoder('utf-8', { fatal: true }).decode(await http.body())
-    return wantedIn(JSON.parse(body))
+    return wantedIn(parseParams(await http.body()))
   } catch (thrown) {
     if (thrown instanceof GatewayError) return problemOfThrown(thrown)
-    return problem(400, 'The body is not JSON')
+    return problem(400, `The body cannot be read: ${reasonOf(thrown)}`)
   }
 }
 
@@ -54,21 +54,15 @@ function wantedIn(value: unknown): Wanted | HttpReply {
     return problem(400, 'The body must be { "name": string, "arguments"?: object }')
   const { name, arguments: given = {} } = value
   if (!isObject(given)) return problem(400, '"arguments" must be an object')
-  if (!isFlatEnough(given)) return problem(400, `"arguments" nests deeper than ${MAX_DEPTH}`)
-  return { name, arguments: given }
-}
-
-function isFlatEnough(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  return depth < MAX_DEPTH && Object.values(value).every(member => isFlatEnough(member, depth + 1))
+  return { received: value, params: { name, arguments: given } }
 }
 
 async function inOnePiece(request: RestRequest, road: Road, wanted: Wanted): Promise<HttpReply> {
   try {
     const answer = await road.within(request, false, visit =>
-      visit.run({ method: 'tools/call', params: { ...wanted } }),
+      visit.run({ method: 'tools/call', ...wanted, params: { ...wanted.params } }),
     )
-    const result = resultOf(answer, wanted.name)
+    const result = resultOf(answer, wanted.params.name)
     if ('status' in result) return result
     return {
       status: 200,
@@ -83,12 +77,13 @@ async function inOnePiece(request: RestRequest, road: Road, wanted: Wanted): Pro
 /** What fails before anything was said is a plain refusal; after that the stream says so. */
 async function asEvents(request: RestRequest, road: Road, wanted: Wanted): Promise<HttpReply> {
   const events = new EventBody()
-  const params = { ...wanted, _meta: { progressToken: 1 } }
+  const { received } = wanted
+  const params = { ...wanted.params, _meta: { progressToken: 1 } }
   const ended = road
     .within(request, true, visit =>
-      visit.run({ method: 'tools/call', params, emit: notification => events.tell(notification) }),
+      visit.run({ method: 'tools/call', params, received, emit: notification => events.tell(notification) }),
     )
-    .then(answer => resultOf(answer, wanted.name), problemOfThrown)
+    .then(answer => resultOf(answer, wanted.params.name), problemOfThrown)
   const refused = await Promise.race([events.begun, ended.then(end => ('status' in end ? end : undefined))])
   if (refused !== undefined) return refused
   void ended.then(end => events.finish(end))

@@ -21,6 +21,8 @@ export interface RestRequest {
 export interface Errand {
   readonly method: string
   readonly params: JsonObject | undefined
+  /** What the parameters were made from. */
+  readonly received?: JsonObject
   /** Hears what is said ahead of the answer; without it nobody wants to. */
   readonly emit?: (notification: Notification) => void
 }
@@ -69,8 +71,8 @@ export function REST_ROAD(clock: Clock): Road {
 }
 
 async function run(http: HttpRequest, session: Session, errand: Errand): Promise<Answer> {
-  const { method, params, emit = SILENT } = errand
-  const running = http.gate.run(session, { method, params, headers: headersOf(http), emit })
+  const { method, params, received, emit = SILENT } = errand
+  const running = http.gate.run(session, { method, params, received, headers: headersOf(http), emit })
   http.onGone(() => running.cancel('the client closed the connection'))
   return running.answer
 }

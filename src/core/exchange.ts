@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { hasExactNumbers } from '../protocol/params-source.ts'
 import type {
   Answer,
   Ask,
@@ -66,6 +67,14 @@ export class RoadExchange implements Exchange {
     this.startedAt = now
     this.#inbound = inbound
     this.#carrier = carrier
+  }
+
+  get received(): JsonObject | undefined {
+    return this.#inbound.received ?? this.#inbound.params
+  }
+
+  get hasExactNumbers(): boolean {
+    return hasExactNumbers(this.received)
   }
 
   get cancelled(): boolean {

@@ -1,4 +1,4 @@
-import { gatewayError } from '../errors.ts'
+import { gatewayError, type GatewayError } from '../errors.ts'
 import { servesTasks } from '../protocol/era/tasks.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import type { Payload } from '../protocol/payload.ts'
@@ -13,6 +13,8 @@ import { isUnlisted, noteListed } from './unlisted.ts'
 /** Pages asked of one upstream for one list, and entries taken from it. */
 const MAX_PAGES = 64
 const MAX_ENTRIES = 10_000
+/** Most bytes of one list, over all its pages. */
+const MAX_BYTES = 16 * 1024 * 1024
 
 /** One upstream's list, all pages. */
 export interface Part {
@@ -124,16 +126,24 @@ async function fetchPages(
   first: RoadCall,
 ): Promise<Payload[]> {
   const payloads: Payload[] = []
+  let bytes = 0
   let call = first
   for (let page = 0; page < MAX_PAGES; page++) {
     const payload = await fetchPage(node, call)
     if (payload === undefined) break
     payloads.push(payload)
+    bytes += payload.bytes().length
+    if (bytes > MAX_BYTES) throw tooLong(node, call.method)
     const cursor = payload.value().nextCursor
     if (typeof cursor !== 'string') break
     call = listCall(graph, node, kind, session, cursor)
   }
   return payloads
+}
+
+function tooLong({ upstream }: UpstreamNode, method: string): GatewayError {
+  const why = `${method} has more than ${MAX_BYTES} bytes over all its pages`
+  return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: upstream.name, why })
 }
 
 async function fetchPage(node: UpstreamNode, call: RoadCall): Promise<Payload | undefined> {

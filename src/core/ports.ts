@@ -82,6 +82,10 @@ export interface Exchange {
   readonly method: string
   /** May be replaced by a `request` tap; never mutated in place. */
   params: JsonObject | undefined
+  /** The parameters as they came: what is still the same goes on byte for byte. */
+  readonly received?: JsonObject | undefined
+  /** Whether the numbers among them are the same to every reader: 2^53+1 is another one to JavaScript. Absent: they are. */
+  readonly hasExactNumbers?: boolean
   route: Route | undefined
   answer: Answer | undefined
   readonly slots: unknown[]
@@ -314,6 +318,8 @@ export interface Listener {
 export interface Inbound {
   readonly method: string
   readonly params: JsonObject | undefined
+  /** What the parameters were made from; absent where they are as they came. */
+  readonly received?: JsonObject | undefined
   /** Length of the message that it came in; absent where there was none. */
   readonly bytes?: number
   readonly headers?: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-import { escape, scalar } from './json-scalars.ts'
+import { escape, found, scalar } from './json-scalars.ts'
 import { MAX_DEPTH, ScanError, skipSpace } from './scan.ts'
 import { beginNames, endNames, forgetNames, noteName } from './unique-names.ts'
 
@@ -34,6 +34,7 @@ const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const COMMA = 0x2c
 const COLON = 0x3a
+const ZERO = 0x30
 const HIGH_BITS = 0x80808080 | 0
 
 const NO_WORDS = new DataView(new ArrayBuffer(0))
@@ -144,6 +145,9 @@ function count(): void {
 function name(bytes: Buffer, at: number, end: number): number {
   if (at >= end || bytes[at] !== QUOTE) throw new ScanError('expected a member name')
   count()
+  const digit = (bytes[at + 1] as number) - ZERO
+  // JavaScript puts names that are numbers in front of all others.
+  if (digit >= 0 && digit <= 9) found.rewritten = true
   return string(bytes, at, end) - 1
 }
 

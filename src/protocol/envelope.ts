@@ -1,5 +1,5 @@
 import { CARE, checkJson, type Care, type JsonVisitor } from './check-json.ts'
-import { wereNumbersExact } from './json-scalars.ts'
+import { found } from './json-scalars.ts'
 import { keyText } from './members.ts'
 import { ScanError } from './scan.ts'
 import { hasEscape } from './unique-names.ts'
@@ -26,10 +26,10 @@ const EXACT_DIGITS = 15
 
 /** Where the members of one message's envelope stand. One object for all messages, as reading one never yields. */
 export class Envelope implements JsonVisitor {
-  /** Where the members of `params` stand: name, end of name, value, end of value, of one after the other. */
-  params: number[] = []
   /** Whether the numbers in `params` mean the same to every reader. */
   isExact = true
+  /** Whether JavaScript would write `params` otherwise, and not only with other spaces. */
+  isRewritten = false
   #bytes: Buffer = EMPTY
   readonly #starts = new Int32Array(KEYS.length)
   readonly #ends = new Int32Array(KEYS.length)
@@ -48,7 +48,6 @@ export class Envelope implements JsonVisitor {
   /** Keeps no message alive. */
   clear(): void {
     this.#bytes = EMPTY
-    this.params = []
   }
 
   has(key: EnvelopeKey): boolean {
@@ -103,14 +102,12 @@ export class Envelope implements JsonVisitor {
     this.#entered = place
     if (place === RESULT) return CARE.members
     if (place !== PARAMS) return CARE.json
-    this.params = []
-    wereNumbersExact()
+    found.inexact = found.rewritten = false
     return CARE.names
   }
 
   inner(nameStart: number, nameEnd: number, start: number, end: number): void {
-    if (this.#entered === PARAMS) this.params.push(nameStart, nameEnd, start, end)
-    else if (isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
+    if (this.#entered === RESULT && isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
       this.#typeStart = start
       this.#typeEnd = end
     }
@@ -118,7 +115,10 @@ export class Envelope implements JsonVisitor {
 
   member(_nameStart: number, _nameEnd: number, start: number, end: number): void {
     const place = this.#entered
-    if (place === PARAMS) this.isExact = wereNumbersExact()
+    if (place === PARAMS) {
+      this.isExact = !found.inexact
+      this.isRewritten = found.inexact || found.rewritten
+    }
     if (place < 0) return
     this.#starts[place] = start
     this.#ends[place] = end

@@ -1,6 +1,7 @@
 import { ScanError } from './scan.ts'
 
 const LETTER_U = 0x75
+const SLASH = 0x2f
 const MINUS = 0x2d
 const PLUS = 0x2b
 const DOT = 0x2e
@@ -16,13 +17,12 @@ const HEX = tableOf('0123456789abcdefABCDEF')
 const ESCAPED = tableOf('"\\/bfnrtu')
 const WORDS = ['true', 'false', 'null'].map(word => Buffer.from(word))
 
-let isExact = true
-
-/** Whether all numbers since the last question mean the same to every reader; a long one, or one like `1e400`, may not. */
-export function wereNumbersExact(): boolean {
-  const were = isExact
-  isExact = true
-  return were
+/** What was found in numbers and strings since the last question. */
+export const found = {
+  /** A number that may not mean the same to every reader: a long one, or one like `1e400`. */
+  inexact: false,
+  /** What JavaScript writes otherwise than it was written. */
+  rewritten: false,
 }
 
 /** Proves the number, `true`, `false` or `null` that begins at `at`; returns where it ends. */
@@ -34,26 +34,24 @@ export function scalar(bytes: Buffer, at: number, end: number): number {
 }
 
 function number(bytes: Buffer, start: number, end: number): number {
-  let at = bytes[start] === MINUS ? start + 1 : start
-  at = at < end && bytes[at] === ZERO ? at + 1 : digits(bytes, at, end)
-  const next = at < end ? (bytes[at] as number) : 0
-  if (next !== DOT && next !== UPPER_E && next !== LOWER_E) {
-    if (at - start > EXACT) isExact = false
-    return at
-  }
-  return fraction(bytes, start, at, end)
+  const first = bytes[start] === MINUS ? start + 1 : start
+  const whole = first < end && bytes[first] === ZERO ? first + 1 : digits(bytes, first, end)
+  const next = bytes[whole]
+  const isWhole = next !== DOT && next !== UPPER_E && next !== LOWER_E
+  const after = isWhole ? whole : fraction(bytes, whole, end)
+  if (after - start > EXACT) found.inexact = true
+  if (bytes[start] === MINUS && bytes[first] === ZERO) found.rewritten = true
+  return after
 }
 
 /** Proves the rest of a number that is not whole, or has an exponent. */
-function fraction(bytes: Buffer, start: number, dot: number, end: number): number {
-  let at = bytes[dot] === DOT ? digits(bytes, dot + 1, end) : dot
-  const hasExponent = at < end && (bytes[at] === UPPER_E || bytes[at] === LOWER_E)
-  if (hasExponent) {
-    const sign = at + 1 < end ? bytes[at + 1] : 0
-    at = digits(bytes, sign === MINUS || sign === PLUS ? at + 2 : at + 1, end)
-  }
-  if (hasExponent || at - start > EXACT) isExact = false
-  return at
+function fraction(bytes: Buffer, dot: number, end: number): number {
+  const at = bytes[dot] === DOT ? digits(bytes, dot + 1, end) : dot
+  if (bytes[at - 1] === ZERO) found.rewritten = true
+  if (at >= end || (bytes[at] !== UPPER_E && bytes[at] !== LOWER_E)) return at
+  found.inexact = true
+  const sign = at + 1 < end ? bytes[at + 1] : 0
+  return digits(bytes, sign === MINUS || sign === PLUS ? at + 2 : at + 1, end)
 }
 
 /** At least one digit. What follows a number is looked at by who wants a comma or a bracket there. */
@@ -77,7 +75,9 @@ function literal(bytes: Buffer, start: number, end: number, word: Buffer): numbe
 /** Proves what stands from `at` on, behind a backslash; returns where it ends. */
 export function escape(bytes: Buffer, at: number, end: number): number {
   if (at >= end || ESCAPED[bytes[at] as number] === 0) throw wrongEscape()
+  if (bytes[at] === SLASH) found.rewritten = true
   if (bytes[at] !== LETTER_U) return at + 1
+  found.rewritten = true
   for (let digit = at + 1; digit <= at + 4; digit++)
     if (digit >= end || HEX[bytes[digit] as number] === 0) throw wrongEscape()
   return at + 5

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Envelope } from './envelope.ts'
+import { paramsText, rememberSource } from './params-source.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
 import { ScanError } from './scan.ts'
@@ -97,13 +98,19 @@ export function encodeError(id: RpcId | null, error: RpcError): string {
   return `{"jsonrpc":"2.0","id":${id === null ? 'null' : encodeId(id)},"error":${JSON.stringify(error)}}`
 }
 
-export function encodeRequest(id: RpcId, method: string, params: JsonObject | undefined): string {
-  const tail = params === undefined ? '' : `,"params":${JSON.stringify(params)}`
+/** A request as it goes out; `received` are the parameters that its own were made from. */
+export function encodeRequest(
+  id: RpcId,
+  method: string,
+  params: JsonObject | undefined,
+  received?: JsonObject,
+): string {
+  const tail = params === undefined ? '' : `,"params":${paramsText(params, received)}`
   return `{"jsonrpc":"2.0","id":${encodeId(id)},"method":${JSON.stringify(method)}${tail}}`
 }
 
 export function encodeNotification(method: string, params: JsonObject | undefined): string {
-  const tail = params === undefined ? '' : `,"params":${JSON.stringify(params)}`
+  const tail = params === undefined ? '' : `,"params":${paramsText(params, params)}`
   return `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${tail}}`
 }
 
@@ -137,10 +144,17 @@ function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
     return malformed(RPC.invalidRequest, 'Invalid request: "method" must be a string', known)
   if (params !== undefined && !isObject(params))
     return malformed(RPC.invalidRequest, 'Invalid request: "params" must be an object', known)
+  remember(bytes, params)
   if (!envelope.has('id')) return { kind: 'notification', method, params }
   if (id === null || id === undefined)
     return malformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
   return { kind: 'request', id, method, params, bytes: bytes.length }
+}
+
+/** Notes how parameters were written that JavaScript would write otherwise. */
+function remember(bytes: Buffer, params: JsonObject | undefined): void {
+  if (params === undefined || !envelope.isRewritten) return
+  rememberSource(params, bytes.subarray(envelope.start('params'), envelope.end('params')), envelope.isExact)
 }
 
 function interpretResponse(bytes: Buffer, id: RpcId | null, era: Era | undefined): Message {

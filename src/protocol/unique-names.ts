@@ -75,8 +75,7 @@ function keep(start: number, end: number): void {
 
 function allSince(bytes: Buffer, base: number): Set<string> {
   const names = new Set<string>()
-  for (let at = base; at < top; at += 2)
-    names.add(bytes.toString('latin1', places[at], places[at + 1]))
+  for (let at = base; at < top; at += 2) names.add(bytes.toString('latin1', places[at], places[at + 1]))
   return names
 }
 

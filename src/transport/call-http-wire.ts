@@ -59,7 +59,7 @@ export class HttpWire implements Wire, ReplyHost {
     const isModern = this.#server?.era === 'modern' || pending.method === 'server/discover'
     const headers = isModern ? this.#modernHeaders(pending.method, params) : this.#legacyHeaders(EITHER)
     if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
-    const body = encodeRequest(pending.id, pending.method, params)
+    const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
     this.#dispatch('POST', headers, body, new Reply(this, pending))
   }
 

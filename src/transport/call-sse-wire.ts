@@ -59,7 +59,7 @@ export class SseWire implements Wire {
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
-    const body = encodeRequest(pending.id, pending.method, params)
+    const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
     this.#whenKnown(() => {
       if (!pending.open) return
       const headers = this.#headers()

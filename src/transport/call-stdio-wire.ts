@@ -54,7 +54,10 @@ export class StdioWire implements Wire {
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
-    this.#queue.send(pending, encodeRequest(pending.id, pending.method, params))
+    this.#queue.send(
+      pending,
+      encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received),
+    )
   }
 
   send(text: string): Promise<void> {

@@ -1,0 +1,57 @@
+import type { JsonObject } from './jsonrpc.ts'
+import { membersOf } from './members.ts'
+
+/** Parameters as they were written, where JavaScript would write them otherwise. */
+interface Source {
+  readonly bytes: Buffer
+  readonly hasExactNumbers: boolean
+}
+
+const SOURCES = new WeakMap<JsonObject, Source>()
+const LINE_ENDS = /[\r\n]/g
+
+/** Remembers how parameters were written, for as long as somebody holds them. */
+export function rememberSource(params: JsonObject, bytes: Buffer, hasExactNumbers: boolean): void {
+  SOURCES.set(params, { bytes, hasExactNumbers })
+}
+
+/** Whether the numbers of parameters are the same to every reader; 2^53+1 and 1e400 are not to JavaScript. */
+export function hasExactNumbers(params: JsonObject | undefined): boolean {
+  return params === undefined || SOURCES.get(params)?.hasExactNumbers !== false
+}
+
+/** Parameters as JSON on one line. What is still as it was received is written as it was then, byte for byte. */
+export function paramsText(params: JsonObject, received: JsonObject | undefined): string {
+  const source = received === undefined ? undefined : SOURCES.get(received)
+  return source === undefined ? JSON.stringify(params) : spliced(params, source.bytes)
+}
+
+function spliced(value: JsonObject, bytes: Buffer): string {
+  const then = JSON.parse(bytes.toString('utf8')) as JsonObject
+  const parts: string[] = []
+  for (const { start, valueStart, end } of membersOf(bytes)) {
+    const name = bytes.toString('utf8', start, valueStart)
+    const key = JSON.parse(name.slice(0, name.lastIndexOf(':'))) as string
+    if (!Object.hasOwn(value, key) || value[key] === undefined) continue
+    const now = value[key]
+    if (isSame(now, then[key])) parts.push(bytes.toString('utf8', start, end).replace(LINE_ENDS, ' '))
+    else parts.push(`${JSON.stringify(key)}:${changed(now, then[key], bytes.subarray(valueStart, end))}`)
+  }
+  for (const key of Object.keys(value))
+    if (!Object.hasOwn(then, key) && value[key] !== undefined)
+      parts.push(`${JSON.stringify(key)}:${JSON.stringify(value[key])}`)
+  return `{${parts.join(',')}}`
+}
+
+/** Compared by what they hold: a plugin may have written into the very object that it was given. */
+function isSame(now: unknown, then: unknown): boolean {
+  return JSON.stringify(now) === JSON.stringify(then)
+}
+
+function changed(now: unknown, then: unknown, bytes: Buffer): string {
+  return isPlainObject(now) && isPlainObject(then) ? spliced(now, bytes) : JSON.stringify(now)
+}
+
+function isPlainObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !('toJSON' in value)
+}

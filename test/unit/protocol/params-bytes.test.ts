@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { describe, test, type TestContext } from 'node:test'
+import { definePlugin, type Plugin } from '../../../src/plugin.ts'
+import { encodeRequest, parseMessage, type JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { closeAfter, testGateway } from '../../../src/testing/index.ts'
+import { script } from '../fixtures/upstream-bench.ts'
+
+const ODD =
+  '{ "big":9007199254740993,"id" : 1234567890123456789, "huge":1e400, "zero":-0, "half":1.50,\n "b":1, "2":2, "1":1,' +
+  ' "\\u0061":"\\u00e9\\/", "deep":[{"x":0.10000000000000000555}] }'
+
+function sent(params: string, change: (params: JsonObject) => JsonObject): string {
+  const message = parseMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"m","params":${params}}`))
+  assert.ok(message.kind === 'request' && message.params !== undefined)
+  const text = encodeRequest(1, 'm', change(message.params), message.params)
+  return text.slice('{"jsonrpc":"2.0","id":1,"method":"m","params":'.length, -1)
+}
+
+describe('arguments that JavaScript would write otherwise', () => {
+  const line = ODD.replaceAll('\n', ' ')
+
+  test('go on byte for byte, on one line, where the name beside them is changed', () => {
+    const text = sent(`{"name":"a__b","arguments":${ODD}}`, params => ({
+      ...params,
+      name: 'b',
+      _meta: { x: 1 },
+    }))
+    assert.equal(text, `{"name":"b","arguments":${line},"_meta":{"x":1}}`)
+  })
+
+  test('are changed only where a plugin changed them, however it did', () => {
+    const copied = sent(`{"arguments":{"id":9007199254740993,"x":1,"1":0}}`, ({ arguments: args }) => ({
+      arguments: { ...(args as JsonObject), x: 2 },
+    }))
+    const written = sent(`{"arguments":{"id":9007199254740993,"x":1,"1":0}}`, params => {
+      ;(params.arguments as JsonObject).x = 2
+      return params
+    })
+    assert.equal(copied, '{"arguments":{"id":9007199254740993,"x":2,"1":0}}')
+    assert.equal(written, copied)
+  })
+
+  test('lose the members that a plugin takes out', () => {
+    const text = sent(`{"arguments":{"id":1e400,"secret":"x","__proto__":1}}`, ({ arguments: args }) => {
+      const { secret: _, ...rest } = args as JsonObject
+      return { arguments: rest }
+    })
+    assert.equal(text, '{"arguments":{"id":1e400,"__proto__":1}}')
+  })
+})
+
+describe('on the way to a server', () => {
+  const line = ODD.replaceAll('\n', ' ')
+
+  test('arguments arrive as they were sent, over REST and over MCP', async t => {
+    const { call, rest } = await gateway(t)
+    assert.ok((await call(`{"name":"up__raw","arguments":${ODD}}`)).includes(`"arguments":${line}`))
+    assert.ok((await rest(`{"name":"up__raw","arguments":${ODD}}`)).includes(`"arguments":${line}`))
+  })
+
+  test('a plugin that writes into them is heard', async t => {
+    const hide = definePlugin<undefined>({
+      name: 'hide',
+      setup({ hooks }) {
+        hooks.request.tap({ methods: ['tools/call'] }, ({ params }) => {
+          ;(params?.arguments as JsonObject).b = 'hidden'
+          return undefined
+        })
+      },
+    })
+    const { call } = await gateway(t, [hide])
+    const line = await call('{"name":"up__raw","arguments":{"id":9007199254740993,"b":"secret"}}')
+    assert.ok(line.includes('"arguments":{"id":9007199254740993,"b":"hidden"}'), line)
+  })
+
+  test('two numbers that are one to JavaScript do not share an answer of the cache', async t => {
+    const { call } = await gateway(t, [], { cache: { tools: { 'up__*': { ttl: '1m' } } } })
+    const first = await call('{"name":"up__raw","arguments":{"id":9007199254740992}}')
+    const second = await call('{"name":"up__raw","arguments":{"id":9007199254740993}}')
+    assert.ok(first.includes('9007199254740992') && second.includes('9007199254740993'))
+  })
+
+  test('over REST the body has the bounds of a message', async t => {
+    const { url } = await gateway(t)
+    const post = (body: string): Promise<Response> =>
+      fetch(new URL('/tools/call', url), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+    const deep = '['.repeat(100_000)
+    for (const body of [
+      `{"name":"up__raw","arguments":{"a":${deep}${']'.repeat(100_000)}}}`,
+      deep,
+      `{"name":"up__raw","arguments":{"a":[${'0,'.repeat(1_000_000)}0]}}`,
+      '{"name":"up__raw","arguments":{"a":1,"a":2}}',
+      '{"name":"up__raw","arguments":{}},"more":{}',
+    ])
+      assert.equal((await post(body)).status, 400, body.slice(0, 60))
+  })
+})
+
+interface Ways {
+  readonly url: string
+  /** Sends these parameters, and returns the line that the server got. */
+  call(params: string): Promise<string>
+  rest(body: string): Promise<string>
+}
+
+async function gateway(
+  t: TestContext,
+  plugins: Plugin<never>[] = [],
+  config: JsonObject = {},
+): Promise<Ways> {
+  const up = { type: 'stdio', command: process.execPath, args: [script('raw-echo-server.mjs')] }
+  const { url } = closeAfter(
+    t,
+    await testGateway({ plugins, config: { rest: {}, upstreams: { up }, ...config } }),
+  )
+  const meta =
+    '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  return {
+    url,
+    async call(params) {
+      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params.slice(0, -1)},${meta}}}`
+      const own = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'up__raw' }
+      return lineOf(await fetch(url, { method: 'POST', headers: { ...headers, ...own }, body }), 'result')
+    },
+    async rest(body) {
+      return lineOf(
+        await fetch(new URL('/tools/call', url), {
+          method: 'POST',
+          headers: { ...headers, accept: 'application/json' },
+          body,
+        }),
+      )
+    },
+  }
+}
+
+async function lineOf(response: Response, member?: 'result'): Promise<string> {
+  const text = await response.text()
+  const whole = JSON.parse(text) as JsonObject
+  const { content } = (member === undefined ? whole : whole[member]) as { content?: { text: string }[] }
+  return Buffer.from(content?.[0]?.text ?? assert.fail(text), 'base64').toString()
+}
