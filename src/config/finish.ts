@@ -1,9 +1,10 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { deepFreeze } from '../util/freeze.ts'
 import { isPlain } from '../util/plain.ts'
 import { pointerParent, pointerTo } from '../util/pointer.ts'
 import { check } from './check.ts'
+import { checkExisting } from './checks/existing.ts'
 import type { Config } from './config.gen.ts'
 import { Secrets } from '../util/secrets.ts'
 import { secretsIn } from './secrets.ts'
@@ -48,6 +49,12 @@ export function finish(draft: Draft): LoadedConfig {
     statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
   const findings = [...located.empty.map(emptyAt), ...validate(located.value)]
   check(located.value, isFile, finding => findings.push(finding))
+  if (draft.file !== undefined)
+    checkExisting(
+      located.value,
+      path => existsSync(resolve(draft.directory, path)),
+      finding => findings.push(finding),
+    )
 
   const secrets = [...new Set([...draft.secrets, ...secretsIn(located.value)])]
   const problems = [...draft.problems, ...placed(findings, draft.broken, secrets, located)]
