@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { gatewayError, type Figure, type PluginApi } from '../../src/plugin.ts'
+import { gatewayError, type AuditEvent, type Figure, type PluginApi } from '../../src/plugin.ts'
 import { AgentPool } from './acp/pool.ts'
 import { Places } from './acp/places.ts'
 import { containmentFor } from './containment.ts'
@@ -54,6 +54,7 @@ class AgentWorks implements Works {
       file: file === undefined ? kept : resolve(directory, file),
       now: () => Date.now(),
       hide: (text: string) => this.#api.hide(text),
+      record: (event: AuditEvent) => this.#api.record(event),
       log,
       clock,
     }

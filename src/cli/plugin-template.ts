@@ -47,17 +47,15 @@ export default plugin
 
   'index.test.ts': `import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { testClient, testGateway, testUpstream } from 'tapgate/testing'
+import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
 
 /** A server with two tools, the gateway with this plugin before it, and a client. */
 async function start(t: TestContext, options: object) {
-  const web = await testUpstream({ tools: { search: () => 'found', drop: () => 'gone' } })
-  t.after(() => web.stop())
-  const config = { plugins: { 'NAME': { use: './index.ts', options } } }
-  const { gateway, url } = await testGateway({ upstreams: { web }, config, directory: import.meta.dirname })
-  t.after(() => gateway.close())
-  const client = await testClient(url)
-  t.after(() => client.close())
+  const web = closeAfter(t, await testUpstream({ tools: { search: () => 'found', drop: () => 'gone' } }))
+  const plugins = { 'NAME': { use: './index.ts', options } }
+  const directory = import.meta.dirname
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config: { plugins }, directory }))
+  const client = closeAfter(t, await testClient(gateway))
   return { web, client }
 }
 

@@ -1,4 +1,4 @@
-import type { Clock, JsonObject, Log } from '../../../src/plugin.ts'
+import type { AuditEvent, Clock, JsonObject, Log } from '../../../src/plugin.ts'
 import type { AgentHost, AgentSession } from '../agent-ports.ts'
 import type { Callback, Caller, QuestionAnswer } from '../ports.ts'
 import type { AgentsConfig } from '../settings-ports.ts'
@@ -43,6 +43,8 @@ export interface DeskEnvironment {
   readonly now: () => number
   /** Without secrets. */
   hide(text: string): string
+  /** Gives an audit what was permitted and denied. */
+  record?(event: AuditEvent): void
 }
 
 /** All that the pieces of the desk share. */

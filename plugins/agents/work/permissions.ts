@@ -83,6 +83,7 @@ function answer(
   const offered = (kind: string): string | undefined => options.find(option => option.kind === kind)?.optionId
   const allowing = decided.do === 'allow' ? offered('allow_once') : undefined
   const line = `${callInOneLine(call, office.environment.hide)} (${decided.by})`
+  record(office, live, settings.id, { call, isAllowed: allowing !== undefined, by: decided.by })
   office.counters.permission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
   if (allowing !== undefined) {
     // The record comes first: what was allowed may have happened, whatever becomes of us.
@@ -96,4 +97,19 @@ function answer(
   journal.deny(lineOf(office, why))
   const refusing = offered('reject_once') ?? offered('reject_always')
   return refusing === undefined ? 'cancelled' : { optionId: refusing }
+}
+
+/** Gives an audit who allowed what. */
+function record(
+  { environment }: Office,
+  live: LiveTask,
+  agent: string,
+  { call, isAllowed, by }: { call: PermissionRequest['call']; isAllowed: boolean; by: string },
+): void {
+  environment.record?.({
+    kind: 'permission',
+    name: callInOneLine(call, environment.hide),
+    outcome: isAllowed ? 'allowed' : 'denied',
+    fields: { agent, task: live.record.id, by },
+  })
 }

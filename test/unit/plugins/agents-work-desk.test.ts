@@ -1,3 +1,4 @@
+import type { AuditEvent } from '../../../src/plugin.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PermissionOutcome } from '../../../plugins/agents/agent-ports.ts'
@@ -178,16 +179,20 @@ test('nobody answers: denied; nothing said and something denied is no success', 
     },
     { permissions: { default: 'ask', askTimeout: 20 } },
   )
-  const desk = deskOf(context, [host])
+  const recorded: AuditEvent[] = []
+  const desk = deskOf(context, [host], { record: event => recorded.push(event) })
   const { id } = await desk.delegate(request(), ANN)
   const asked = await settled(desk, id)
   assert.equal(asked.state, 'input_required')
   let view = asked
-  while (view.state !== 'failed')
-    view = (await desk.wait(id, 'ann', { ms: 20_000, since: view.seq })) ?? view
+  while (view.state !== 'failed') view = (await desk.wait(id, 'ann', { ms: 20_000, since: view.seq })) ?? view
 
   assert.deepEqual([view.isError, view.why, view.questions], [true, 'denied, as nobody answered in time', []])
   assert.match(view.denied[0] ?? '', /nobody answered in time/)
+  assert.deepEqual(
+    recorded.map(({ kind, outcome, fields }) => [kind, outcome, fields?.agent, fields?.task, fields?.by]),
+    [['permission', 'denied', 'a', id, 'nobody answered in time']],
+  )
 })
 
 test('a form of the agent is filled in by the owner of the task', async context => {

@@ -17,7 +17,7 @@ import type { AgentsConfig } from '../../../plugins/agents/settings-ports.ts'
 import { taskSettingsOf, TaskDesk } from '../../../plugins/agents/work/desk.ts'
 import type { DeskParts } from '../../../plugins/agents/work/office.ts'
 import type { Containment } from '../../../plugins/agents/work-ports.ts'
-import type { Clock, Log } from '../../../src/plugin.ts'
+import type { AuditEvent, Clock, Log } from '../../../src/plugin.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { SILENT } from './install.ts'
 
@@ -162,6 +162,7 @@ export interface DeskOptions {
   readonly containment?: Partial<Containment>
   readonly clock?: Clock
   readonly hide?: (text: string) => string
+  readonly record?: (event: AuditEvent) => void
 }
 
 /** A desk over these agents; it is stopped when the test is over. */
@@ -181,6 +182,7 @@ export function deskOf(
     ...{ file: options.file, log: options.log ?? SILENT, now: options.now ?? Date.now },
     clock: options.clock ?? REFERENCED,
     hide: options.hide ?? ((text: string) => text.replaceAll('s3cret', '***')),
+    ...(options.record === undefined ? {} : { record: options.record }),
   }
   const desk = new TaskDesk(environment, parts)
   context.after(() => desk.stop())
