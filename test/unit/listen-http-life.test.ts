@@ -27,6 +27,19 @@ test('probes tell that we live, whether we can serve, and no reasons', async t =
   assert.deepEqual([head.status, head.text], [200, ''])
 })
 
+test('/healthz says what /livez says: that we live, whatever can be called', async t => {
+  const { gate, url } = await serve(t)
+  gate.ready = { ready: false, upstreams: {} }
+
+  const healthy = await send(url, { method: 'GET', path: '/healthz' })
+  const head = await send(url, { method: 'HEAD', path: '/healthz?verbose=1' })
+  const posted = await send(url, { method: 'POST', path: '/healthz', body: '{}' })
+
+  assert.deepEqual([healthy.status, healthy.json], [200, { status: 'alive' }])
+  assert.deepEqual([head.status, head.text], [200, ''])
+  assert.deepEqual([posted.status, posted.headers.allow], [405, 'GET, HEAD'])
+})
+
 test('other paths are 404 in JSON, other methods 405', async t => {
   const { url } = await serve(t)
 

@@ -4,7 +4,7 @@ import type { Report } from '../problem.ts'
 
 /** Where a listener's paths are written, in the order in which they are looked up. */
 const PLACES = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
-const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz'])
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
 
 /** One path of a listener leads to one thing. */
 export function checkPaths(config: unknown, report: Report): void {

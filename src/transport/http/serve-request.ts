@@ -150,7 +150,7 @@ function upgradeRequired({ request, response }: Arrival): void {
   sendRefusal(response, { ...refused, headers: { upgrade: 'websocket', connection: 'upgrade' } })
 }
 
-const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz'])
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
 
 function routeOther(arrival: Arrival, path: string): Promise<void> | void {
   // Nobody was asked who sends it.
@@ -159,7 +159,7 @@ function routeOther(arrival: Arrival, path: string): Promise<void> | void {
   const { method } = arrival.request
   if (method !== 'GET' && method !== 'HEAD') return notAllowed(arrival, 'GET, HEAD')
   arrival.request.resume()
-  if (path === '/livez') return sendJson(arrival.response, 200, '{"status":"alive"}')
+  if (path !== '/readyz') return sendJson(arrival.response, 200, '{"status":"alive"}')
   sendReadiness(arrival)
 }
 

@@ -80,6 +80,7 @@ describe('what auth covers', () => {
     assert.equal(await status(inner?.url ?? ''), 200)
     assert.equal((await fetch(new URL('/open', main?.url))).status, 404)
     assert.equal((await fetch(new URL('/livez', main?.url))).status, 200)
+    assert.equal((await fetch(new URL('/healthz', main?.url))).status, 200)
   })
 
   test('may be bound beyond loopback, and nothing else', async t => {
