@@ -16,6 +16,8 @@ interface Shelf {
   known: Part | undefined
   /** A list that took too long is on its way still. */
   isLate: boolean
+  /** Why the last one that took too long was not taken in the end. */
+  failure: string | undefined
 }
 
 type Outcome = { readonly part: Part } | { readonly error: unknown }
@@ -88,6 +90,7 @@ export class Parts {
       return this.#stale(node, kind, known, reasonOf(outcome.error))
     }
     shelf.known = outcome.part
+    shelf.failure = undefined
     this.#isWell(node, kind)
     this.#graph.grace.shown()
     return outcome.part
@@ -95,16 +98,30 @@ export class Parts {
 
   #cameLate(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): void {
     shelf.isLate = false
-    if ('error' in outcome) return this.#note(node, kind, reasonOf(outcome.error))
+    if ('error' in outcome) return this.#failedLate(node, kind, shelf, reasonOf(outcome.error))
+    shelf.failure = undefined
     const isNew = shelf.known === undefined || !isSame(shelf.known, outcome.part)
     shelf.known = outcome.part
     this.#isWell(node, kind)
     if (isNew) this.#graph.lane.listChanged(LISTS[kind].changed, node.upstream.name)
   }
 
+  /** Says each reason once: whoever asked has been told only that it takes long. */
+  #failedLate(node: UpstreamNode, kind: Kind, shelf: Shelf, why: string): void {
+    const { name } = node.upstream
+    if (why !== shelf.failure)
+      this.#graph.log.warn(`a list of upstream "${name}" took long, and failed then`, {
+        method: LISTS[kind].method,
+        upstream: name,
+        reason: why,
+      })
+    shelf.failure = why
+    this.#note(node, kind, why)
+  }
+
   /** What stands in for a list that is on its way. */
-  #meanwhile(node: UpstreamNode, kind: Kind, { known }: Shelf): Part {
-    const why = `${LISTS[kind].method} takes longer than others should wait`
+  #meanwhile(node: UpstreamNode, kind: Kind, { known, failure }: Shelf): Part {
+    const why = failure ?? `${LISTS[kind].method} takes longer than others should wait`
     if (known !== undefined) return this.#stale(node, kind, known, why)
     this.#note(node, kind, `left out: ${why}`)
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: node.upstream.name, why })
@@ -138,7 +155,7 @@ export class Parts {
     if (shelves === undefined) this.#shelves.set(node, (shelves = new Map<string, Shelf>()))
     const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)
     const key = `${kind}\n${caller}\n${sent}`
-    const shelf = shelves.get(key) ?? { known: undefined, isLate: false }
+    const shelf = shelves.get(key) ?? { known: undefined, isLate: false, failure: undefined }
     shelves.delete(key)
     shelves.set(key, shelf)
     const oldest = shelves.keys().next().value

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
+
+const MIB = 1024 * 1024
+const TOO_LONG = /tools\/list has more than 16777216 bytes over all its pages/
+
+/** A server whose list has so many pages of 1 MiB, beside one that is as it should be. */
+async function besideLong(t: TestContext, pages: number, lists: JsonObject, delayMs = 0) {
+  const long = closeAfter(t, await testUpstream({ tools: {} }))
+  const sound = closeAfter(t, await testUpstream({ tools: { fine: () => '' } }))
+  let asked = 0
+  long.offer.methods.set('tools/list', async ({ cursor }: JsonObject) => {
+    asked++
+    if (delayMs > 0) await new Promise(resolve => setTimeout(resolve, delayMs))
+    const page = Number(cursor ?? 0)
+    const tools = [{ name: `t${page}`, description: 'x'.repeat(MIB), inputSchema: { type: 'object' } }]
+    return page + 1 < pages ? { tools, nextCursor: String(page + 1) } : { tools }
+  })
+  const { gateway, log } = closeAfter(
+    t,
+    await testGateway({ upstreams: { long, sound }, config: { cache: false, lists } }),
+  )
+  const client = await gateway.connect()
+  const names = async (): Promise<string[]> => {
+    const { tools } = await client.request('tools/list')
+    return (tools as { name: string }[]).map(({ name }) => name)
+  }
+  return { gateway, log, names, asked: () => asked }
+}
+
+test('a list of less than 16 MiB over all its pages is listed', async t => {
+  const { names } = await besideLong(t, 15, { grace: '30s', stragglers: '30s', wait: '30s' })
+
+  assert.equal((await names()).length, 16)
+})
+
+test('a list of more than 16 MiB is read no further and left out whole, and log and inspect say why', async t => {
+  const { gateway, log, names, asked } = await besideLong(t, 64, {
+    grace: '30s',
+    stragglers: '30s',
+    wait: '30s',
+  })
+
+  assert.deepEqual(await names(), ['sound__fine'])
+
+  assert.equal(asked(), 16)
+  const warning = log.find(({ message }) => message === 'upstream "long" is left out of the lists')
+  assert.match(String(warning?.reason), TOO_LONG)
+  const { upstreams } = await gateway.inspect()
+  assert.match(String(upstreams.find(({ name }) => name === 'long')?.lists?.tools), TOO_LONG)
+})
+
+test('that is said as well where nobody waited for it until it was too long', async t => {
+  const lists = { grace: '100ms', stragglers: '100ms', wait: '100ms' }
+  const { gateway, log, names } = await besideLong(t, 64, lists, 20)
+
+  assert.deepEqual(await names(), ['sound__fine'])
+  const told = (): typeof log =>
+    log.filter(({ message }) => message === 'a list of upstream "long" took long, and failed then')
+  while (told().length === 0) await new Promise(resolve => setTimeout(resolve, 20))
+
+  assert.match(String(told()[0]?.reason), TOO_LONG)
+  assert.deepEqual(await names(), ['sound__fine'])
+  const { upstreams } = await gateway.inspect()
+  assert.match(String(upstreams.find(({ name }) => name === 'long')?.lists?.tools), TOO_LONG)
+})
