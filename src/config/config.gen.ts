@@ -452,7 +452,7 @@ export interface CeilingsConfig {
    */
   readonly memory?: string | number
   /**
-   * Processes and threads that it may have beside those that run when it starts (RLIMIT_NPROC); in a sandbox exactly its own. Not enforced for root.
+   * Processes and threads that it and all it started may have together; those of others do not count. On Linux it is watched 20 times a second, and a server that has more is killed with all it started; in a sandbox the kernel refuses the one too many (RLIMIT_NPROC, but not to root). A Node server needs about 16 for itself.
    */
   readonly pids?: number
   /**

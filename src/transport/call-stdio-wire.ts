@@ -122,7 +122,7 @@ function startProcess({ spec, around, events, onDrain, ...given }: Start): Serve
       events.closed(why)
     },
   })
-  const unwatch = watchCeilings(spec.ceilings, server.pid, clock, why => server.giveUp(why))
+  const unwatch = watchCeilings(spec, server, clock)
   return server
 }
 

@@ -18,7 +18,7 @@ export const callStdio = definePlugin<undefined>({
     hooks.createUpstream.for('stdio').tap((spec, context) => {
       if (spec.type !== 'stdio') return undefined
       directories.add(context.directory)
-      const why = notKept(spec.ceilings, process.platform, process.getuid?.())
+      const why = notKept(spec.ceilings, process.platform)
       if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, recent: logs }

@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs'
-import type { CeilingsConfig } from '../config/config.gen.ts'
+import type { CeilingsConfig, StdioUpstreamConfig } from '../config/config.gen.ts'
 import type { Clock } from '../core/ports.ts'
 import { parseDuration, parseSize } from '../util/units.ts'
-import { descendantsOf } from './process-descendants.ts'
+import type { ProcessId } from './process-scan.ts'
+import { ProcessTree, tasksOf } from './process-tree.ts'
 
 const KIBIBYTE = 1024
 /** What runtimes reserve without using it (V8: 512 MiB for code), so the hard wall stands this much further out. */
 const RESERVED = 1024 * 1024 * 1024
-const WATCH_MS = 1000
+/** How far out the hard wall of tasks stands, which the kernel counts over all of a user: it only bounds a burst between two looks. */
+const TASKS_AHEAD = 1024
+const LOOK_MS = 50
+const LOOKS_A_SECOND = 20
+/** What builds a sandbox stays around it: bwrap, and its first process within. */
+const AROUND_SANDBOX = 2
 
 /** Sets each limit given as a pair, says on stderr which it could not, and becomes the program. Arguments stay arguments. */
 const SCRIPT = `
@@ -34,8 +40,8 @@ export function belowCeilings(
 function pairsOf({ memory, pids, files, fileSize, cpuTime }: CeilingsConfig, isSandboxed: boolean): string[] {
   const pairs: [string, number | undefined][] = [
     ['-d', memory === undefined ? undefined : Math.ceil((parseSize(memory) + RESERVED) / KIBIBYTE)],
-    // The kernel counts all processes of the user, but those of a sandbox by themselves.
-    ['-u', pids === undefined ? undefined : pids + (isSandboxed ? 0 : tasks())],
+    // The kernel counts all tasks of the user, but those of a sandbox by themselves.
+    ['-u', pids === undefined ? undefined : pids + (isSandboxed ? 0 : tasks() + TASKS_AHEAD)],
     ['-n', files],
     ['-f', fileSize === undefined ? undefined : Math.ceil(parseSize(fileSize) / 512)],
     ['-t', cpuTime === undefined ? undefined : Math.max(1, Math.ceil(parseDuration(cpuTime) / 1000))],
@@ -44,44 +50,65 @@ function pairsOf({ memory, pids, files, fileSize, cpuTime }: CeilingsConfig, isS
 }
 
 /** Which ceilings this machine does not keep, as one line for people; undefined when it keeps them all. */
-export function notKept(
-  ceilings: CeilingsConfig | undefined,
-  platform: string,
-  userId: number | undefined,
-): string | undefined {
+export function notKept(ceilings: CeilingsConfig | undefined, platform: string): string | undefined {
   if (ceilings === undefined) return undefined
   if (platform === 'win32') return 'Windows has no resource limits that a parent could set'
   if (platform !== 'linux' && (ceilings.memory ?? ceilings.pids) !== undefined)
     return 'memory and pids are watched on Linux only; here they are hard limits of single processes'
-  if (ceilings.pids !== undefined && userId === 0)
-    return 'the kernel sets root no limit of processes: pids is only watched, once a second'
   return undefined
 }
 
-/** Looks every second at what a process and all it started use together; `over` hears once that it is too much. Linux only. */
+/** A server that runs below ceilings. */
+export interface Watched {
+  readonly pid: number | undefined
+  /** It has taken too much, and all of it was killed. */
+  giveUp(why: string): void
+}
+
+/**
+ * Looks at what a server and all it started use together, and kills all of it once that is too much. Linux only. A look
+ * costs a file for each process of the machine, so that it is taken once a second, and at once when the machine has
+ * so many new tasks that all of them together could be too many: that is known from one short file.
+ */
 export function watchCeilings(
-  ceilings: CeilingsConfig | undefined,
-  pid: number | undefined,
+  { ceilings, sandbox }: Pick<StdioUpstreamConfig, 'ceilings' | 'sandbox'>,
+  server: Watched,
   clock: Clock,
-  over: (why: string) => void,
 ): () => void {
+  const { pid } = server
   if (ceilings === undefined || pid === undefined || process.platform !== 'linux') return () => undefined
   const memory = ceilings.memory === undefined ? Infinity : parseSize(ceilings.memory)
-  const most = ceilings.pids ?? Infinity
+  const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : AROUND_SANDBOX)
   if (memory === Infinity && most === Infinity) return () => undefined
+  const tree = new ProcessTree(pid)
   let takeBack = (): void => undefined
+  let before = tasks()
+  let room = most
+  let ticks = 0
   const look = (): void => {
-    const why = excess([pid, ...descendantsOf(pid).map(descendant => descendant.pid)], memory, most)
-    if (why !== undefined) return over(why)
-    takeBack = clock.after(WATCH_MS, look)
+    takeBack = clock.after(LOOK_MS, look)
+    const all = most === Infinity ? 0 : tasks()
+    if (++ticks % LOOKS_A_SECOND !== 0 && all - before <= room) return
+    const processes = tree.look()
+    const count = most === Infinity ? 0 : tasksOf(processes)
+    before = all
+    room = most - count
+    const why = excess(count, most) ?? overuse(processes, memory)
+    if (why === undefined) return
+    takeBack()
+    tree.kill()
+    server.giveUp(why)
   }
-  takeBack = clock.after(WATCH_MS, look)
+  takeBack = clock.after(LOOK_MS, look)
   return () => takeBack()
 }
 
-function excess(pids: readonly number[], memory: number, most: number): string | undefined {
-  if (pids.length > most) return `it had ${pids.length} processes, and may have ${most}`
-  const used = memory === Infinity ? 0 : pids.reduce((sum, pid) => sum + residentOf(pid), 0)
+function excess(count: number, most: number): string | undefined {
+  return count > most ? `it had ${count} processes and threads, and may have ${most}` : undefined
+}
+
+function overuse(processes: readonly ProcessId[], memory: number): string | undefined {
+  const used = memory === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + residentOf(pid), 0)
   if (used <= memory) return undefined
   return `it used ${mebibytes(used)} of memory, and may use ${mebibytes(memory)}`
 }
@@ -91,7 +118,7 @@ function residentOf(pid: number): number {
   return Number(kibibytes ?? 0) * KIBIBYTE
 }
 
-/** Processes and threads of the whole machine: at least as many as the user's. */
+/** Processes and threads of the whole machine. */
 function tasks(): number {
   return Number(/\/(\d+) /.exec(readOr('/proc/loadavg', ''))?.[1] ?? 4096)
 }

@@ -4,11 +4,11 @@ import { startOf, type ProcessId } from './process-scan.ts'
 /** More than this are not recorded; their marks find them. */
 const MAX_RECORDED = 1024
 
-/** What a process has started, and what that has, as far as the chain is whole at this moment. Empty where there is no /proc. */
-export function descendantsOf(pid: number): ProcessId[] {
+/** What processes have started, and what that has, as far as the chain is whole at this moment. Empty where there is no /proc. */
+export function descendantsOf(...pids: readonly number[]): ProcessId[] {
   const found: ProcessId[] = []
-  const seen = new Set([pid])
-  const queue = [pid]
+  const seen = new Set(pids)
+  const queue = [...pids]
   for (let at = 0; at < queue.length && found.length < MAX_RECORDED; at++) {
     for (const child of childrenOf(queue[at] ?? 0)) {
       const start = seen.has(child) ? undefined : startOf(child)

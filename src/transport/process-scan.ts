@@ -1,4 +1,4 @@
-import { readFile, readFileSync } from 'node:fs'
+import { readdirSync, readFile, readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { MARK_VARIABLE } from './process-environment.ts'
 
@@ -34,18 +34,39 @@ export async function scanProcesses(since = 0): Promise<readonly Seen[]> {
   return found
 }
 
+/** Every live process of a session, whoever its parent is by now. Reads one short file of each process of the machine. */
+export function membersOf(session: number): ProcessId[] {
+  return namesIn('/proc').flatMap(name => {
+    const pid = Number(name)
+    const stat = Number.isInteger(pid) ? readStat(pid) : undefined
+    return stat?.session === session ? [{ pid, start: stat.start }] : []
+  })
+}
+
 /** When a process started; undefined when there is none, or when it only waits to be reaped. */
 export function startOf(pid: number): string | undefined {
-  try {
-    return statOf(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.start
-  } catch {
-    return undefined
-  }
+  return readStat(pid)?.start
 }
 
 /** Whether this very process still runs. */
 export function isSame({ pid, start }: ProcessId): boolean {
   return startOf(pid) === start
+}
+
+function readStat(pid: number): { session: number; start: string } | undefined {
+  try {
+    return statOf(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return undefined
+  }
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
 }
 
 async function look(pid: number, since: number): Promise<Seen | undefined> {

@@ -21,20 +21,19 @@ describe('the ceilings of a server', posix, () => {
     assert.deepEqual(belowCeilings({}, ['a'], true), ['a'])
   })
 
-  it('count the processes of a sandbox by themselves, and of the machine otherwise', () => {
+  it('count the processes of a sandbox by themselves; where the kernel counts all of a user, its limit stands far out', () => {
     const inside = belowCeilings({ pids: 10 }, ['a'], true)
     const outside = belowCeilings({ pids: 10 }, ['a'], false)
 
     assert.equal(inside[5], '10')
-    assert.ok(Number(outside[5]) > 10)
+    assert.ok(Number(outside[5]) > 10 + 1024)
   })
 
   it('that this machine does not keep are named', () => {
-    assert.match(notKept({ pids: 1 }, 'linux', 0) ?? '', /root/)
-    assert.match(notKept({ memory: 1 }, 'darwin', 501) ?? '', /Linux only/)
-    assert.match(notKept({ files: 64 }, 'win32', undefined) ?? '', /Windows/)
-    assert.equal(notKept({ pids: 1, memory: 1 }, 'linux', 1000), undefined)
-    assert.equal(notKept(undefined, 'win32', undefined), undefined)
+    assert.match(notKept({ memory: 1 }, 'darwin') ?? '', /Linux only/)
+    assert.match(notKept({ files: 64 }, 'win32') ?? '', /Windows/)
+    assert.equal(notKept({ pids: 1, memory: 1 }, 'linux'), undefined)
+    assert.equal(notKept(undefined, 'win32'), undefined)
   })
 
   it('hold in the server, whose process id is still its own', linux, async t => {
@@ -65,7 +64,7 @@ describe('the ceilings of a server', posix, () => {
 
     await until(() => upstream.state === 'failed', 'it is ended')
 
-    assert.match(upstream.problem ?? '', /it had \d+ processes, and may have 3/)
+    assert.match(upstream.problem ?? '', /it had \d+ processes and threads, and may have 3/)
   })
 
   it('leave the words for a command that does not exist as they are', async t => {
