@@ -1,5 +1,6 @@
 import { AGENT_ERRORS } from './error-table-agents.ts'
 import { LOAD_ERRORS } from './error-table-load.ts'
+import { PLUGIN_ERRORS } from './error-table-plugins.ts'
 import { WORKER_ERRORS } from './error-table-workers.ts'
 import { RPC } from './protocol/rpc-error.ts'
 
@@ -112,37 +113,7 @@ export const ERRORS = {
     hint: 'gateway validate checks it without starting anything.',
     exit: 3,
   },
-  GW_PLUGIN_LOAD: {
-    text: 'plugin "{plugin}" could not be loaded: {why}',
-    hint: 'Check plugins.{plugin}.use.',
-    exit: 3,
-  },
-  GW_PLUGIN_OPTIONS: {
-    text: 'plugin "{plugin}" refuses its options: {why}',
-    hint: "Check plugins.{plugin}.options against the plugin's schema.",
-    exit: 3,
-  },
-  GW_PLUGIN_SETUP: {
-    text: 'plugin "{plugin}" failed to set up: {why}',
-    hint: 'The log has the stack.',
-    exit: 4,
-  },
-  GW_PLUGIN_FAILED: {
-    text: 'plugin "{plugin}" failed in hook "{hook}"',
-    hint: 'The log has the cause; only this exchange failed.',
-    http: 500,
-    rpc: RPC.internal,
-  },
-  GW_HOOK_SEALED: {
-    text: 'plugin "{plugin}" taps "{hook}" after setup',
-    hint: 'Tap in setup(); hooks are sealed once the graph is built.',
-    exit: 4,
-  },
-  GW_HOOK_UNKNOWN: {
-    text: 'plugin "{plugin}" wants to run before or after "{other}", which is not installed',
-    hint: 'Name a plugin that is installed, or use a stage.',
-    exit: 4,
-  },
+  ...PLUGIN_ERRORS,
   GW_LISTEN: {
     text: 'listener "{listener}" cannot listen on {address}: {why}',
     hint: 'Choose another port or host: --set listeners.{listener}.port=0 picks a free one.',

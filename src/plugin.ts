@@ -113,7 +113,14 @@ export function answer(result: JsonObject): Answer {
   return { result: Payload.of(result) }
 }
 
-export { ANONYMOUS, authorizationKey, callerKey, conversationKey, principalKey } from './core/principal.ts'
+export {
+  ANONYMOUS,
+  authorizationKey,
+  callers,
+  callerKey,
+  conversationKey,
+  principalKey,
+} from './core/principal.ts'
 export { gatewayError, GatewayError, httpStatusOf, OWNER_ONLY, reasonOf } from './errors.ts'
 export { globs } from './util/globs.ts'
 export { canonicalOr } from './protocol/uri.ts'

@@ -47,7 +47,8 @@ export const auth: Plugin<AuthConfig> = {
       open.has(credentials.path) ? VISITOR : door.identify(credentials),
     )
     if (door.hasIssuers) for (const path of paths) hooks.http.for(path).tap(request => door.describe(request))
-    keepRules(options.rules.map(prepareRule), hooks, (exchange, what, scopes) =>
+    const rules = options.rules.map(rule => prepareRule(rule, options))
+    keepRules(rules, hooks, (exchange, what, scopes) =>
       forbidden(what, scopes, door.metadataOf(exchange.session.listener)),
     )
   },
@@ -77,7 +78,7 @@ class Door {
     this.#verify = verify
     this.#remembered = new Remembered(clock)
     this.#log = log
-    this.#scopes = scopesOf(options.rules.filter(rule => prepareRule(rule).isGeneral))
+    this.#scopes = scopesOf(options.rules.filter(rule => prepareRule(rule, options).isGeneral))
   }
 
   identify(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {

@@ -4,7 +4,7 @@ import { createLocalJWKSet, errors, type CryptoKey, type JWK, type JWSHeaderPara
 import { gatewayError, isObject, type Clock, type Log } from '../../src/plugin.ts'
 
 const MAX_BYTES = 256 * 1024
-const WITHIN_MS = 5000
+const WITHIN_MS = 4000
 /** Not more often, whatever key ids callers make up. */
 const BETWEEN_MS = 30_000
 /** Older keys are fetched anew; how long they serve when that fails. */

@@ -1,4 +1,5 @@
 import {
+  callers,
   forbidsUris,
   globs,
   LISTS,
@@ -21,10 +22,10 @@ export interface AccessRule {
   /** Whether it is about all that an upstream has. */
   readonly covers: (upstream: string) => boolean
   readonly scopes: readonly string[]
-  readonly permits: Test
+  readonly permits: (principal: Principal) => boolean
 }
 
-export function prepareRule(spec: AccessRuleConfig): AccessRule {
+export function prepareRule(spec: AccessRuleConfig, auth: Config['auth']): AccessRule {
   const { upstreams, scopes = [], principals } = spec
   const ofUpstream = upstreams === undefined ? everything : globs(upstreams)
   const named: Partial<Record<Section, Test>> = {}
@@ -40,7 +41,7 @@ export function prepareRule(spec: AccessRuleConfig): AccessRule {
       ofUpstream(upstream) && (!isNamed || named[LISTS[kind].capability]?.(exposed) === true),
     covers: upstream => !isNamed && ofUpstream(upstream),
     scopes,
-    permits: principals === undefined ? everything : globs(principals),
+    permits: principals === undefined ? everything : callers(principals, auth),
   }
 }
 
@@ -48,10 +49,10 @@ export function prepareRule(spec: AccessRuleConfig): AccessRule {
 export type Verdict = 'allowed' | 'hidden' | { readonly needs: readonly string[] }
 
 /** Every rule must be met. A caller whom no scope would help is told nothing. */
-export function judge(rules: readonly AccessRule[], { subject, scopes }: Principal): Verdict {
-  if (rules.some(rule => !rule.permits(subject))) return 'hidden'
+export function judge(rules: readonly AccessRule[], principal: Principal): Verdict {
+  if (rules.some(rule => !rule.permits(principal))) return 'hidden'
   const needs = [...new Set(rules.flatMap(rule => rule.scopes))]
-  return needs.every(scope => scopes.includes(scope)) ? 'allowed' : { needs }
+  return needs.every(scope => principal.scopes.includes(scope)) ? 'allowed' : { needs }
 }
 
 function everything(): boolean {

@@ -3,14 +3,10 @@ import {
   METHODS,
   refuse,
   RPC,
-  type Answer,
   type Config,
   type Dispatch,
-  type Payload,
   type Plugin,
-  type Upstream,
 } from '../../src/plugin.ts'
-import { instructionsOf } from './instructions.ts'
 import { profilesOf, type Profiles } from './profiles.ts'
 
 /** Methods that say what clients are to know of the gateway as a whole. */
@@ -25,7 +21,6 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
   claims: { section: 'profiles' },
   setup({ config, options, hooks }) {
     const views = profilesOf(options, config)
-    const upstreams: Upstream[] = []
 
     hooks.session.tap({ stage: 'identify' }, session => {
       if (views.find(session) === 'none')
@@ -38,16 +33,14 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
       if (profile === 'none') return []
       if (profile !== 'all') return entries.filter(profile.shows).map(entry => profile.dressed(entry))
     })
-    hooks.dispatch.tap((next, upstream) => {
-      upstreams.push(upstream)
-      return guarded(next, upstream.name, views)
-    })
+    hooks.dispatch.tap((next, { name }) => guarded(next, name, views))
     hooks.response.tap({ methods: INTRODUCTIONS }, (answer, { session }) => {
       const profile = views.find(session)
       if (!('result' in answer) || typeof profile === 'string') return undefined
-      const instructions = instructionsOf(profile, upstreams, config)
-      if (instructions === answer.result.value().instructions) return undefined
-      return introduced(answer.result, instructions)
+      const { instructions } = profile
+      return instructions === undefined
+        ? undefined
+        : { result: answer.result.edited(['instructions'], { instructions }) }
     })
   },
 }
@@ -60,8 +53,4 @@ function guarded(next: Dispatch, name: string, views: Profiles): Dispatch {
     if (!isHidden || METHODS.get(call.method)?.to === 'list') return next(call)
     return Promise.resolve(refuse(RPC.methodNotFound, `Method not found: ${call.method}`))
   }
-}
-
-function introduced(result: Payload, instructions: string | undefined): Answer {
-  return { result: result.edited(['instructions'], instructions === undefined ? {} : { instructions }) }
 }

@@ -1,6 +1,7 @@
 import {
   allowsUris,
   ANONYMOUS,
+  callers,
   forbidsUris,
   globs,
   LISTS,
@@ -39,7 +40,7 @@ export interface Profiles {
 interface Known {
   readonly profile: Profile
   /** Undefined for anybody. */
-  readonly isFor: ((subject: string) => boolean) | undefined
+  readonly isFor: ((principal: Principal) => boolean) | undefined
 }
 
 /** Who has no other profile gets this one. */
@@ -50,7 +51,7 @@ const NOBODY = principalKey(ANONYMOUS)
 export function profilesOf(options: Options, config: Config): Profiles {
   const known = new Map<string, Known>()
   for (const [name, spec] of Object.entries(options)) {
-    const isFor = spec.principals === undefined ? undefined : globs(spec.principals)
+    const isFor = spec.principals === undefined ? undefined : callers(spec.principals, config.auth)
     known.set(name, { profile: profileOf(spec, config), isFor })
   }
   const assigned = [...known.values()].filter(({ isFor }) => isFor !== undefined)
@@ -76,7 +77,7 @@ function admitted(known: Known | undefined, principal: Principal): Profile | und
 
 /** Nobody in particular has no subject that a glob could mean. */
 function isAdmitted({ isFor }: Known, principal: Principal): boolean {
-  return isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal.subject))
+  return isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal))
 }
 
 function profileOf(spec: Spec, config: Config): Profile {

@@ -148,13 +148,13 @@ async function leaving(taken: readonly Taken[], count: Counting, answer: Promise
 }
 
 async function rulesOf(api: PluginApi<RateLimitConfig>): Promise<Rule[]> {
-  const { options, clock, slot } = api
+  const { options, config, clock, slot } = api
   const kept = slot.gateway(() => new Map<string, Counts>())
   const days = await dayCountsOf(api)
   return Object.entries(options.rules).map(([name, spec]) => {
     const counts = countsOf(spec, kept.get(name))
     kept.set(name, counts)
-    return new Rule(name, spec, counts, clock, days)
+    return new Rule(name, spec, counts, clock, days, config.auth)
   })
 }
 

@@ -1,4 +1,5 @@
 import {
+  callers,
   globs,
   principalKey,
   type Clock,
@@ -65,7 +66,15 @@ export class Rule {
   readonly #isAbout: (subject: Subject) => boolean
   readonly #ofUpstream: (name: string) => boolean
 
-  constructor(name: string, spec: RuleConfig, counts: Counts, clock: Clock, days: DayCounts | undefined) {
+  /** `auth` says whose subjects the rule names. */
+  constructor(
+    name: string,
+    spec: RuleConfig,
+    counts: Counts,
+    clock: Clock,
+    days: DayCounts | undefined,
+    auth?: Config['auth'],
+  ) {
     const { per, tools, upstreams, principals, profiles } = spec
     this.name = name
     this.isOfTools = tools !== undefined || per.includes('tool')
@@ -81,7 +90,7 @@ export class Rule {
     this.#clock = clock
     this.#days = days
     const tests = [
-      testOf(principals, ({ principal }) => principal.subject),
+      ofCallers(principals, auth),
       testOf(profiles, ({ session }) => session.profile ?? ''),
       testOf(tools, ({ tool }) => tool),
     ].filter(test => test !== undefined)
@@ -166,6 +175,15 @@ function fullDay(perDay: number, hasRoom: boolean | undefined, uncounted: Uncoun
 /** A modern request over HTTP is a conversation of its own: a count for each would limit nothing. */
 function sessionOf(session: Session): string {
   return session.client.era === 'modern' ? principalKey(session.principal) : session.id
+}
+
+function ofCallers(
+  patterns: string | readonly string[] | undefined,
+  auth: Config['auth'],
+): ((subject: Subject) => boolean) | undefined {
+  if (patterns === undefined) return undefined
+  const isMeant = callers(patterns, auth)
+  return ({ principal }) => isMeant(principal)
 }
 
 function testOf(

@@ -17,7 +17,7 @@ export const routing: Plugin<NonNullable<Config['routes']>> = {
   name: 'routing',
   claims: { section: 'routes' },
   setup({ options, config, hooks }) {
-    const rules = prepare(options)
+    const rules = prepare(options, config.auth)
     const methods = methodsOf(options)
     const toOwn = ownParams(config)
     const first = (exchange: Exchange): Rule | undefined => rules.find(rule => rule.matches(exchange))

@@ -1,8 +1,10 @@
-import { forbidsUris, globs, isObject, type Config, type Exchange } from '../../src/plugin.ts'
+import { callers, forbidsUris, globs, isObject, type Config, type Exchange } from '../../src/plugin.ts'
 
 type RouteConfig = NonNullable<Config['routes']>[number]
 type Condition = (exchange: Exchange) => boolean
 type Key = keyof RouteConfig['match']
+/** What is compared as text; a principal is more than its subject. */
+type TextKey = Exclude<Key, 'principal'>
 
 /** One rule of `routes`, ready to use. */
 export interface Rule {
@@ -13,7 +15,7 @@ export interface Rule {
 
 /** What each condition of a rule looks at, and the only methods that can fulfil it. */
 const LOOKS_AT: Readonly<
-  Record<Key, { readonly text: (exchange: Exchange) => unknown; readonly methods?: readonly string[] }>
+  Record<TextKey, { readonly text: (exchange: Exchange) => unknown; readonly methods?: readonly string[] }>
 > = {
   tool: { text: exchange => exchange.params?.name, methods: ['tools/call'] },
   prompt: {
@@ -26,13 +28,12 @@ const LOOKS_AT: Readonly<
   },
   method: { text: exchange => exchange.method },
   client: { text: exchange => exchange.session.client.info.name },
-  principal: { text: exchange => exchange.session.principal.subject },
 }
 
 /** The rules in their order, with their globs compiled. */
-export function prepare(routes: readonly RouteConfig[]): readonly Rule[] {
+export function prepare(routes: readonly RouteConfig[], auth: Config['auth']): readonly Rule[] {
   return routes.map(({ match, to, deny }) => {
-    const conditions = keysOf(match).map(key => condition(key, match[key] ?? []))
+    const conditions = keysOf(match).map(key => condition(key, match[key] ?? [], auth))
     return { matches: exchange => conditions.every(holds => holds(exchange)), to, deny }
   })
 }
@@ -42,7 +43,7 @@ export function methodsOf(routes: readonly RouteConfig[]): readonly string[] | u
   const methods = new Set<string>()
   for (const { match } of routes) {
     const bound = keysOf(match)
-      .map(key => (key === 'method' ? literal(match.method) : LOOKS_AT[key].methods))
+      .map(key => (key === 'method' ? literal(match.method) : methodsFor(key)))
       .find(list => list !== undefined)
     if (bound === undefined) return undefined
     for (const method of bound) methods.add(method)
@@ -54,7 +55,15 @@ function keysOf(match: RouteConfig['match']): Key[] {
   return (Object.keys(match) as Key[]).filter(key => match[key] !== undefined)
 }
 
-function condition(key: Key, patterns: string | readonly string[]): Condition {
+function methodsFor(key: Key): readonly string[] | undefined {
+  return key === 'principal' ? undefined : LOOKS_AT[key].methods
+}
+
+function condition(key: Key, patterns: string | readonly string[], auth: Config['auth']): Condition {
+  if (key === 'principal') {
+    const isMeant = callers(patterns, auth)
+    return exchange => isMeant(exchange.session.principal)
+  }
   const matches = (key === 'resource' ? forbidsUris : globs)(patterns)
   const { text, methods } = LOOKS_AT[key]
   return exchange => {

@@ -1,4 +1,5 @@
 import { mapAt } from '../util/plain.ts'
+import { checkAccess } from './checks/access.ts'
 import { checkAgents } from './checks/agents.ts'
 import { checkCache } from './checks/cache.ts'
 import { checkCommands } from './checks/commands.ts'
@@ -26,6 +27,7 @@ export function check(config: unknown, isFile: (path: string) => boolean, report
   checkPools(config, report)
   checkProcesses(config, process.platform, report)
   checkForwarded(config, report)
+  checkAccess(config, report)
   checkProfiles(config, report)
   checkRoutes(config, report)
   checkCache(config, report)

@@ -109,6 +109,7 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/cache/tools/*/staleIfError',
   '/cache/tools/*/staleWhileRevalidate',
   '/cache/tools/*/ttl',
+  '/hooks/timeout',
   '/listeners/*/limits/body',
   '/listeners/*/limits/connections',
   '/listeners/*/limits/held',

@@ -65,15 +65,41 @@ export function cancelledAnswer(): Answer {
   return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
 }
 
-/** What hooks reply to the asks of a wish in the client's place, by key. */
-export async function hookReplies(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject> {
+/** What hooks reply to the asks of a wish in the client's place, by key; or that one of them says no. */
+export async function hookReplies(
+  requests: unknown,
+  exchange: Exchange,
+  graph: Graph,
+): Promise<{ readonly given: JsonObject } | { readonly denied: RpcError }> {
   const given = Object.create(null) as JsonObject
   for (const [key, ask] of asksIn(requests)) {
     if (graph.hooks.runner('clientRequest', ask.method) === undefined) continue
     const reply = await hookReply(graph, exchange, ask)
-    if (reply !== undefined && 'result' in reply) given[key] = reply.result
+    if (reply !== undefined && 'error' in reply) return { denied: reply.error }
+    if (reply !== undefined) given[key] = reply.result
   }
-  return given
+  return { given }
+}
+
+/**
+ * What of a wish is left for the client, or why it cannot be asked: what it has not declared must not reach it (2026-07-28,
+ * multi round-trip requests).
+ */
+export function leftFor(
+  exchange: Exchange,
+  requests: unknown,
+  given: JsonObject,
+): { readonly rest: JsonObject } | { readonly error: RpcError } {
+  const all = isObject(requests) ? requests : {}
+  const asks = asksIn(requests)
+  if (asks.length < Object.keys(all).length)
+    return { error: rpcError(RPC.internal, 'the server asks for what nobody can read') }
+  const open = asks.filter(([key]) => !Object.hasOwn(given, key))
+  for (const [, ask] of open) {
+    const lacks = lackingFor(exchange, ask)
+    if (lacks !== undefined) return { error: missingCapability(ask, lacks) }
+  }
+  return { rest: Object.fromEntries(open.map(([key]) => [key, all[key]])) }
 }
 
 /** Asks by key, as `inputRequests` of this client has them. */

@@ -2,7 +2,7 @@ import { askFor, toModernAsk } from '../protocol/era/asks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { asksIn, cannotAsk, hookReplies, hookReply, lackingFor, legacyForm } from './ask-client.ts'
+import { asksIn, cannotAsk, hookReplies, hookReply, lackingFor, leftFor, legacyForm } from './ask-client.ts'
 import { RoadCall } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { HeldCall } from './parking.ts'
@@ -81,9 +81,12 @@ async function replyAll(requests: unknown, exchange: Exchange, graph: Graph): Pr
     asks.map(async ([key, ask]) => [key, await exchange.ask(legacyForm(ask))] as const),
   )
   const refused = replies.find(([, reply]) => 'error' in reply)?.[1]
-  if (refused !== undefined && 'error' in refused)
-    return `the client could not answer: ${refused.error.message}`
+  if (refused !== undefined && 'error' in refused) return refusedBy(refused.error.message)
   return Object.fromEntries(replies.map(([key, reply]) => [key, 'result' in reply ? reply.result : {}]))
+}
+
+function refusedBy(why: string): string {
+  return `the client could not answer: ${why}`
 }
 
 function pause(exchange: Exchange, graph: Graph): Promise<void> {
@@ -122,10 +125,13 @@ function hold(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
   const held = new HeldCall(graph, call)
   call.exchange.askThrough(ask => held.ask(ask))
   const next = held.next()
-  dispatch(call).then(
-    answer => held.settle(answer),
-    (failure: unknown) => held.settle({ failure }),
-  )
+  dispatch(call)
+    // It was taken for a legacy server, which has no such answers, before anybody had reached it.
+    .then(answer => ('input' in answer ? passOn(call, answer.input, dispatch, graph) : answer))
+    .then(
+      answer => held.settle(answer),
+      (failure: unknown) => held.settle({ failure }),
+    )
   return next
 }
 
@@ -151,22 +157,27 @@ function answered({ given, inner }: RequestState, responses: unknown): JsonObjec
 /** A modern server's wish, as it is, but for its state, which only comes back to it from the same caller and request. */
 async function passOn(call: RoadCall, input: Payload, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   const wish = input.value()
-  const given = await hookReplies(wish.inputRequests, call.exchange, graph)
-  const rest = Object.entries(isObject(wish.inputRequests) ? wish.inputRequests : {}).filter(
-    ([key]) => !Object.hasOwn(given, key),
-  )
+  const replies = await hookReplies(wish.inputRequests, call.exchange, graph)
+  if ('denied' in replies) return failed(call, refusedBy(replies.denied.message))
+  const { given } = replies
+  const left = leftFor(call.exchange, wish.inputRequests, given)
+  if ('error' in left) return left
   const hasGiven = Object.keys(given).length > 0
-  if (hasGiven && rest.length === 0)
+  if (hasGiven && Object.keys(left.rest).length === 0)
     return first(again(call, given, wish.requestState, graph), dispatch, graph)
   if (wish.requestState === undefined && !hasGiven) return { input }
   const inner = typeof wish.requestState === 'string' ? { inner: wish.requestState } : {}
   const requestState = sealState(graph, call, hasGiven ? { ...inner, given } : inner)
-  const inputRequests = wish.inputRequests === undefined ? {} : { inputRequests: Object.fromEntries(rest) }
+  const inputRequests = wish.inputRequests === undefined ? {} : { inputRequests: left.rest }
   return { input: Payload.of({ ...wish, ...inputRequests, requestState }, 'modern') }
 }
 
 /** A legacy server sends the user to a page by an error; a modern client is asked, and the request made again. */
-function visits(call: RoadCall, answer: Extract<Answer, { error: unknown }>, graph: Graph): Answer {
+async function visits(
+  call: RoadCall,
+  answer: Extract<Answer, { error: unknown }>,
+  graph: Graph,
+): Promise<Answer> {
   const { data } = answer.error
   const elicitations =
     isObject(data) && Array.isArray(data.elicitations) ? data.elicitations.filter(isObject) : []
@@ -174,12 +185,15 @@ function visits(call: RoadCall, answer: Extract<Answer, { error: unknown }>, gra
     method: 'elicitation/create',
     params: { mode: 'url', ...params },
   }))
-  const [one] = asks
-  if (one === undefined) return answer
-  const lacks = lackingFor(call.exchange, one)
-  if (lacks !== undefined)
-    return { error: rpcError(RPC.missingCapability, answer.error.message, { requiredCapabilities: lacks }) }
+  if (asks.length === 0) return answer
+  for (const ask of asks) {
+    const lacks = lackingFor(call.exchange, ask)
+    if (lacks !== undefined)
+      return { error: rpcError(RPC.missingCapability, answer.error.message, { requiredCapabilities: lacks }) }
+  }
   const inputRequests = Object.fromEntries(asks.map((ask, index) => [`visit-${index + 1}`, toModernAsk(ask)]))
+  const replies = await hookReplies(inputRequests, call.exchange, graph)
+  if ('denied' in replies) return failed(call, refusedBy(replies.denied.message))
   return {
     input: Payload.of(
       { resultType: 'input_required', inputRequests, requestState: sealState(graph, call, { again: true }) },

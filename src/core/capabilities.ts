@@ -1,6 +1,8 @@
 import { passedExtensions } from '../protocol/era/extensions.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
+import type { Session } from './ports.ts'
+import { visibleUpstreams } from './visible-upstreams.ts'
 
 const LISTED = ['tools', 'prompts', 'resources'] as const
 
@@ -52,14 +54,16 @@ export async function known({ upstreams, grace }: Graph): Promise<void> {
   if (waiting.length > 0) await Promise.all(waiting.map(({ upstream }) => grace.wait(upstream)))
 }
 
-/** What the upstreams tell a model about their use, each under its name where there are several. */
-export function mergedInstructions(graph: Graph): string | undefined {
+/** What the upstreams tell a model about their use, each under its name where there are several; nothing of those that rules hide. */
+export async function mergedInstructions(graph: Graph, session: Session): Promise<string | undefined> {
   if (graph.config.server.instructions !== undefined) return graph.config.server.instructions
-  const nodes = [...graph.upstreams.values()].filter(node => node.upstream.server?.instructions !== undefined)
-  const texts = nodes.map(({ upstream }) =>
-    graph.upstreams.size === 1
-      ? upstream.server?.instructions
-      : `# ${upstream.name}\n${upstream.server?.instructions ?? ''}`,
-  )
+  const speaks = ({ upstream }: UpstreamNode): boolean => upstream.server?.instructions !== undefined
+  if (![...graph.upstreams.values()].some(speaks)) return undefined
+  const visible = await visibleUpstreams(graph, session)
+  const texts = visible
+    .filter(speaks)
+    .map(({ upstream: { name, server } }) =>
+      visible.length === 1 ? server?.instructions : `# ${name}\n${server?.instructions ?? ''}`,
+    )
   return texts.length === 0 ? undefined : texts.join('\n\n')
 }

@@ -19,6 +19,9 @@ const MAX_VIEWS = 4096
 /** Things said in the log once. */
 const MAX_REPORTED = 10_000
 
+/** Whose view it is, and through which profile. */
+type Viewer = Pick<Session, 'principal' | 'profile'>
+
 interface Kept {
   readonly view: View
   readonly identity: readonly unknown[]
@@ -82,6 +85,13 @@ export class Catalog {
   /** The view as it was last made; undefined before the first list. */
   current(kind: Kind, session: Session): View | undefined {
     return this.#kept.get(viewKey(kind, session))?.view
+  }
+
+  /** Whether an upstream has listed anything of this kind that somebody may see. */
+  shows(kind: Kind, viewer: Viewer, upstream: string): boolean {
+    const node = this.#graph.upstreams.get(upstream)
+    const known = node && this.#parts.lastKnown(node, kind, viewKey(kind, viewer))?.entries
+    return known !== undefined && this.#tapped(known, kind, viewer).length > 0
   }
 
   /** Whether a client may have seen another view of this kind than the current one: a part of it, or one that was let go. */
@@ -166,7 +176,7 @@ export class Catalog {
   }
 
   /** Whether the `catalog` taps let this principal see an upstream's thing, listed or not. */
-  permits(entry: CatalogEntry, session: Session): CatalogEntry | undefined {
+  permits(entry: CatalogEntry, session: Viewer): CatalogEntry | undefined {
     return this.#tapped([entry], entry.kind, session)[0]
   }
 
@@ -212,7 +222,7 @@ export class Catalog {
     return view
   }
 
-  #tapped(entries: readonly CatalogEntry[], kind: Kind, session: Session): readonly CatalogEntry[] {
+  #tapped(entries: readonly CatalogEntry[], kind: Kind, session: Viewer): readonly CatalogEntry[] {
     const { principal, profile } = session
     return this.#graph.hooks.runner('catalog')?.(entries, { kind, principal, profile }) ?? entries
   }
@@ -278,7 +288,7 @@ function isModernHttp({ headers, session }: Exchange): boolean {
 /** Written once for each principal: every call looks its view up. */
 const viewKeys = new WeakMap<Principal, Map<Kind, string>>()
 
-function viewKey(kind: Kind, session: Session): string {
+function viewKey(kind: Kind, session: Viewer): string {
   if (session.profile !== undefined) return writeViewKey(kind, session)
   let keys = viewKeys.get(session.principal)
   if (keys === undefined) viewKeys.set(session.principal, (keys = new Map<Kind, string>()))
@@ -287,7 +297,7 @@ function viewKey(kind: Kind, session: Session): string {
   return key
 }
 
-function writeViewKey(kind: Kind, session: Session): string {
+function writeViewKey(kind: Kind, session: Viewer): string {
   return `${KINDS.indexOf(kind)}${viewerKey(session)}`
 }
 

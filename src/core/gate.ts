@@ -4,7 +4,7 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { isUp } from './up.ts'
-import { travel } from './pipeline.ts'
+import { isForOwner, travel } from './pipeline.ts'
 import type {
   Answer,
   Credentials,
@@ -24,6 +24,7 @@ import type {
 import { ANONYMOUS } from './principal.ts'
 import { RoadSession } from './session.ts'
 import { statusOf } from './status.ts'
+import { isKnownTo } from './visible-upstreams.ts'
 
 type Found = ReturnType<HookTaps['authenticate']>
 
@@ -79,7 +80,7 @@ export class RoadGate implements Gate {
   /** Who cannot be identified because a plugin failed does not come in. */
   async #identify(found: Found, credentials: Credentials): Promise<Principal | Refusal> {
     const caller = await this.#found(found)
-    if ('status' in caller) this.refused(caller, credentials)
+    if ('status' in caller && credentials.isOptional !== true) this.refused(caller, credentials)
     return caller
   }
 
@@ -102,7 +103,12 @@ export class RoadGate implements Gate {
   async openSession(init: SessionInit): Promise<Session> {
     if (!this.#isOpen) throw gatewayError('GW_STOPPING')
     const session = new RoadSession(init)
-    await this.#graph.hooks.runner('session')?.(session)
+    try {
+      await this.#graph.hooks.runner('session')?.(session)
+    } catch (thrown) {
+      if (isForOwner(thrown)) this.#graph.log.error(reasonOf(thrown), { ...thrown.fields, code: thrown.code })
+      throw thrown
+    }
     this.#conversations++
     return session
   }
@@ -147,10 +153,13 @@ export class RoadGate implements Gate {
     })
   }
 
-  readiness(): Readiness {
+  readiness(caller: Principal = ANONYMOUS): Readiness {
     const upstreams: Record<string, Readiness['upstreams'][string]> = {}
     const nodes = [...this.#graph.upstreams.values()].map(node => node.upstream)
-    for (const { name, state, problem } of nodes) {
+    for (const node of this.#graph.upstreams.values()) {
+      if (caller !== ANONYMOUS && !isKnownTo({ principal: caller, profile: undefined }, node, this.#graph))
+        continue
+      const { name, state, problem } = node.upstream
       upstreams[name] = problem === undefined ? { state } : { state, problem }
     }
     const someReady = nodes.length === 0 || nodes.some(isUp)

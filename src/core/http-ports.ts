@@ -22,6 +22,8 @@ export interface Credentials {
   readonly endpoint: string
   /** The address of the other end of the connection. */
   readonly remoteAddress: string | undefined
+  /** Nobody is turned away for want of them: they only say how much is told. */
+  readonly isOptional?: boolean
 }
 
 /** One HTTP request that is not MCP: for a path that a plugin serves beside the MCP endpoint. */

@@ -37,7 +37,7 @@ async function initialize(exchange: Exchange, graph: Graph): Promise<Answer> {
     protocolVersion: exchange.session.client.version,
     capabilities: announceTasks(mergedCapabilities(graph), exchange.session.client, graph),
     serverInfo: graph.identity(),
-    instructions: mergedInstructions(graph),
+    instructions: await mergedInstructions(graph, exchange.session),
   })
 }
 
@@ -47,7 +47,7 @@ async function discover({ session }: Exchange, graph: Graph): Promise<Answer> {
     resultType: 'complete',
     supportedVersions: MODERN_VERSIONS,
     capabilities: announceTasks(mergedCapabilities(graph), session.client, graph),
-    instructions: mergedInstructions(graph),
+    instructions: await mergedInstructions(graph, session),
     ttlMs: 0,
     cacheScope: 'private',
     _meta: { [META.serverInfo]: graph.identity() },

@@ -92,10 +92,17 @@ export function call(
   return converse(outbound, node.dispatch, graph)
 }
 
+const LOGGED: ReadonlySet<string> = new Set(['GW_INTERNAL', 'GW_PLUGIN_FAILED', 'GW_PLUGIN_TIMEOUT'])
+
+/** Whether the log must have it: the fault is the gateway's, or that of a plugin. */
+export function isForOwner(thrown: unknown): thrown is GatewayError {
+  return thrown instanceof GatewayError && LOGGED.has(thrown.code)
+}
+
 /** What an exception becomes: one JSON-RPC error, without our internals in its text. */
 function failure(thrown: unknown, exchange: RoadExchange, graph: Graph): Answer {
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
-  if (error.code === 'GW_INTERNAL' || error.code === 'GW_PLUGIN_FAILED') {
+  if (isForOwner(error)) {
     graph.log.error(error.message, {
       code: error.code,
       method: exchange.method,

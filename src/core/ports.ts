@@ -365,8 +365,8 @@ export interface Gate {
   refused(refusal: Refusal, credentials: Credentials): void
   /** What a plugin answers on this path; undefined when none serves it. */
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined
-  /** Whether the gateway can serve, and what is missing, for `/readyz`. */
-  readiness(): Readiness
+  /** Whether the gateway can serve, and what is missing, for `/readyz`; of the upstreams those that this caller may know of. */
+  readiness(caller?: Principal): Readiness
   /**
    * How each upstream does, with what plugins say of it by the `status` hook; open sessions – one of a modern HTTP request
    * lasts as long as that –, and exchanges on the road.

@@ -1,4 +1,5 @@
-import type { Principal, Session } from './ports.ts'
+import { globs } from '../util/globs.ts'
+import type { Config, Principal, Session } from './ports.ts'
 
 /** Nobody in particular: a local pipe, or a listener that asks for no credentials. */
 export const ANONYMOUS: Principal = Object.freeze({
@@ -59,6 +60,51 @@ export function callerKey({ id, principal, client }: Session): string {
 }
 
 /** A session's principal with what it may do, in the profile it was opened for: who shares this shares every view. */
-export function viewerKey({ principal, profile }: Session): string {
+export function viewerKey({ principal, profile }: Pick<Session, 'principal' | 'profile'>): string {
   return profile === undefined ? authorizationKey(principal) : `${authorizationKey(principal)} ${profile}`
+}
+
+/** What API keys have in place of an issuer. */
+export const KEYS_ISSUER = 'api-key'
+/** Who was not identified has a subject that nobody else can have with these: a pipe, and an open path. */
+const UNIDENTIFIED: readonly string[] = ['', 'http']
+
+/**
+ * A test for callers by `<subject>` or `<issuer> <subject>`, both as they were verified; subjects are globs. The same subject of
+ * two issuers is two callers, so a subject alone means a key; without any keys, a token of the only issuer; and without `auth`,
+ * whoever a plugin lets in. `*` alone is everybody.
+ */
+export function callers(
+  patterns: string | readonly string[],
+  auth: Config['auth'],
+): (principal: Principal) => boolean {
+  const list = typeof patterns === 'string' ? [patterns] : patterns
+  if (list.includes('*')) return () => true
+  const known = [KEYS_ISSUER, ...(auth?.jwt ?? []).map(({ issuer }) => issuer)]
+  const split = list.map(pattern => qualified(pattern, known))
+  const isPlain = globs(split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])))
+  const byIssuer = new Map(
+    known.map(issuer => [issuer, globs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : [])))]),
+  )
+  const isUsual = usualIssuer(auth)
+  return ({ issuer, subject }) =>
+    byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
+}
+
+/** An issuer is one word; what begins with no known one is a subject, blanks and all. */
+function qualified(
+  pattern: string,
+  known: readonly string[],
+): { issuer: string | undefined; subject: string } {
+  const issuer = known.find(one => pattern.startsWith(`${one} `))
+  return { issuer, subject: issuer === undefined ? pattern : pattern.slice(issuer.length + 1).trimStart() }
+}
+
+/** Whose subjects stand alone. */
+function usualIssuer(auth: Config['auth']): (issuer: string) => boolean {
+  if (auth === undefined) return () => true
+  const { keys = [], keysFile, jwt = [] } = auth
+  const hasKeys = keys.length > 0 || keysFile !== undefined
+  const own = hasKeys ? KEYS_ISSUER : jwt.length === 1 ? jwt[0]?.issuer : undefined
+  return issuer => issuer === own || UNIDENTIFIED.includes(issuer)
 }

@@ -6,6 +6,12 @@ export interface TapOrigin {
   readonly hook: string
 }
 
+/** How long a promise of a tap is waited for. */
+export interface Patience {
+  readonly clock: { after(ms: number, callback: () => void): () => void }
+  readonly ms: number
+}
+
 type Anything = (...args: never[]) => unknown
 type Callback = (error: Error | null, value?: unknown) => void
 
@@ -37,6 +43,7 @@ export function guardAsync(
   origin: TapOrigin,
   parameters: number,
   decided: (first: unknown, plugin: string) => void = nobodyAsks,
+  patience?: Patience,
 ): (...args: unknown[]) => void {
   const call = tap as (a: unknown, b?: unknown) => unknown
   const settle = (first: unknown, done: Callback, value: unknown): void => {
@@ -56,7 +63,7 @@ export function guardAsync(
       return fail(a, done, error)
     }
     if (isThenable(value))
-      value.then(
+      inTime(value, origin, patience).then(
         settled => settle(a, done, settled),
         (error: unknown) => fail(a, done, error),
       )
@@ -68,6 +75,29 @@ export function guardAsync(
 }
 
 function nobodyAsks(): void {}
+
+/** What a promise comes to, or that it came to nothing in time; what it comes to later, nobody hears. */
+function inTime(
+  value: PromiseLike<unknown>,
+  origin: TapOrigin,
+  patience: Patience | undefined,
+): PromiseLike<unknown> {
+  if (patience === undefined) return value
+  const { clock, ms } = patience
+  return new Promise((resolve, reject) => {
+    const takeBack = clock.after(ms, () => reject(gatewayError('GW_PLUGIN_TIMEOUT', { ...origin, ms })))
+    value.then(
+      settled => {
+        takeBack()
+        resolve(settled)
+      },
+      (error: unknown) => {
+        takeBack()
+        reject(error)
+      },
+    )
+  })
+}
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (

@@ -1,5 +1,6 @@
 import { gatewayError } from '../errors.ts'
 import { HOOKS, type HookName, type HookTaps, type TapOptions } from './kinds.ts'
+import type { Patience } from './guard.ts'
 import { HookPoint } from './point.ts'
 
 /** What a plugin sees of a hook: one verb. */
@@ -27,9 +28,11 @@ type Runner<N extends HookName> = ((...args: Parameters<HookTaps[N]>) => ReturnT
 export class Hooks {
   readonly #points: Readonly<Record<HookName, HookPoint>>
 
-  /** `report` gets what a tap of a hook that must go on threw. */
-  constructor(report: (error: unknown) => void) {
-    const points = Object.keys(HOOKS).map(name => [name, new HookPoint(name as HookName, report)] as const)
+  /** `report` gets what a tap of a hook that must go on threw; without `patience`, promises are waited for as long as they take. */
+  constructor(report: (error: unknown) => void, patience?: Patience) {
+    const points = Object.keys(HOOKS).map(
+      name => [name, new HookPoint(name as HookName, report, patience)] as const,
+    )
     this.#points = Object.freeze(Object.fromEntries(points)) as Readonly<Record<HookName, HookPoint>>
   }
 

@@ -83,6 +83,8 @@ interface HookRow {
   readonly mirrored?: boolean
   /** What selects taps: the `methods` or `listeners` a tap names, or the key it was tapped `for`. */
   readonly by?: 'method' | 'listener' | 'key'
+  /** For how long a tap may keep everybody waiting: `short` is configured, `person` is for who has to ask one. For ever when absent. */
+  readonly patience?: 'short' | 'person'
   /** One tap's failure is logged and the others still run. */
   readonly safe?: boolean
 }
@@ -97,25 +99,25 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   listening: { kind: 'sync', safe: true },
   admit: { kind: 'syncBail' },
   stopping: { kind: 'sync', safe: true },
-  authenticate: { kind: 'asyncBail', by: 'listener' },
+  authenticate: { kind: 'asyncBail', by: 'listener', patience: 'short' },
   refused: { kind: 'sync', safe: true },
   http: { kind: 'asyncBail', by: 'key' },
-  session: { kind: 'async' },
-  request: { kind: 'asyncBail', by: 'method' },
+  session: { kind: 'async', patience: 'short' },
+  request: { kind: 'asyncBail', by: 'method', patience: 'short' },
   route: { kind: 'syncBail', by: 'method' },
   call: { kind: 'sync', by: 'method' },
-  response: { kind: 'asyncWaterfall', by: 'method', mirrored: true },
+  response: { kind: 'asyncWaterfall', by: 'method', mirrored: true, patience: 'short' },
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },
   notification: { kind: 'syncBail', by: 'method' },
-  clientRequest: { kind: 'asyncBail', by: 'method' },
+  clientRequest: { kind: 'asyncBail', by: 'method', patience: 'person' },
   sessionEnd: { kind: 'sync', mirrored: true, safe: true },
   upstreamState: { kind: 'sync', safe: true },
   recorded: { kind: 'sync', safe: true },
   status: { kind: 'syncWaterfall' },
   figures: { kind: 'syncWaterfall' },
   control: { kind: 'asyncBail', by: 'key' },
-  close: { kind: 'async', mirrored: true, safe: true },
+  close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
 }
 
 /** When a tap runs among the others of its hook, in this order. */

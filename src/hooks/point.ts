@@ -7,7 +7,7 @@ import {
   SyncWaterfallHook,
 } from 'tapable'
 import { gatewayError } from '../errors.ts'
-import { guardAsync, guardSync } from './guard.ts'
+import { guardAsync, guardSync, type Patience } from './guard.ts'
 import { promptly } from './prompt.ts'
 import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './kinds.ts'
 
@@ -54,6 +54,9 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   http: ['a'],
 }
 
+/** A person may have to answer. */
+const PERSON_MS = 600_000
+
 /** Asynchronous hooks of each exchange, whose taps answer at once most of the time. */
 const PROMPT: ReadonlySet<HookName> = new Set(['request', 'response'])
 
@@ -66,9 +69,12 @@ export class HookPoint {
   #sealed = false
   readonly #report: (error: unknown) => void
 
+  readonly #patience: Patience | undefined
+
   /** `report` gets what a tap of a safe hook threw. */
-  constructor(name: HookName, report: (error: unknown) => void) {
+  constructor(name: HookName, report: (error: unknown) => void, patience?: Patience) {
     this.name = name
+    this.#patience = patienceOf(name, patience)
     this.#report = report
   }
 
@@ -147,7 +153,7 @@ export class HookPoint {
         before: namesBefore(tap),
       }
       if (this.#isAsync()) {
-        const guarded = guardAsync(tap.run, origin, this.#parameters.length, this.#decided())
+        const guarded = guardAsync(tap.run, origin, this.#parameters.length, this.#decided(), this.#patience)
         hook.tapAsync(options, this.#protect(guarded))
       } else hook.tap(options, this.#protect(guardSync(tap.run, origin)))
     }
@@ -200,6 +206,12 @@ export class HookPoint {
       })
     }
   }
+}
+
+function patienceOf(name: HookName, configured: Patience | undefined): Patience | undefined {
+  const { patience } = HOOKS[name]
+  if (patience === undefined || configured === undefined) return undefined
+  return patience === 'short' ? configured : { ...configured, ms: Math.max(configured.ms, PERSON_MS) }
 }
 
 function namedBy({ options }: Tap): readonly string[] | undefined {

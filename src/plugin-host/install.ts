@@ -1,6 +1,7 @@
 import { GatewayError, gatewayError, reasonOf } from '../errors.ts'
 import { Hooks } from '../hooks/hooks.ts'
 import type { Clock, Config, Keeper, Log, Programs } from '../core/ports.ts'
+import { parseDuration } from '../util/units.ts'
 import { checkOptions } from './options.ts'
 import type { Chosen } from './resolve.ts'
 import type { SlotTable } from './slots.ts'
@@ -21,8 +22,12 @@ export interface InstallContext {
 
 /** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
 export async function install(chosen: readonly Chosen[], context: InstallContext): Promise<Hooks> {
-  const hooks = new Hooks(error =>
-    context.log.error(reasonOf(error), error instanceof GatewayError ? { ...error.fields } : {}),
+  const { clock, config, log } = context
+  const ms = parseDuration(config.hooks.timeout)
+  const patience = ms === 0 ? undefined : { clock, ms }
+  const hooks = new Hooks(
+    error => log.error(reasonOf(error), error instanceof GatewayError ? { ...error.fields } : {}),
+    patience,
   )
   for (const one of chosen) await setUp(one, hooks, context)
   hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))

@@ -67,8 +67,8 @@ export class Door implements Gate {
     return this.#gather(request) ?? this.#gate.serve(request)
   }
 
-  readiness(): Readiness {
-    return this.#gate.readiness()
+  readiness(caller?: Principal): Readiness {
+    return this.#gate.readiness(caller)
   }
 
   status(): ReturnType<Gate['status']> {

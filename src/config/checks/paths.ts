@@ -6,6 +6,11 @@ import type { Report } from '../problem.ts'
 const PLACES = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
 const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
 
+/** Every path at which a listener has clients. */
+export function pathsOf(listener: unknown): string[] {
+  return PLACES.map(place => textAt(listener, ...place)).filter(path => path !== undefined)
+}
+
 /** One path of a listener leads to one thing. */
 export function checkPaths(config: unknown, report: Report): void {
   const listeners = mapAt(config, 'listeners')

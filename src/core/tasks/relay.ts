@@ -1,8 +1,8 @@
 import { legacyTask, readTask, relatedTask, relateTo } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/jsonrpc.ts'
 import { editMembers, membersOf, valueOf } from '../../protocol/members.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { hookReplies } from '../ask-client.ts'
+import { hookReplies, leftFor } from '../ask-client.ts'
 import type { RoadExchange } from '../exchange.ts'
 import { detached } from '../fanout.ts'
 import type { Graph } from '../graph.ts'
@@ -36,7 +36,7 @@ export async function getModern(place: ServerPlace, exchange: RoadExchange, grap
   )
   const payload = await lateAnswerIn(Payload.raw(renamed, 'modern'), place, exchange.session, graph)
   if (valueOf(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
-  return { result: await withoutAnswered(payload, place, exchange, graph) }
+  return withoutAnswered(payload, place, exchange, graph)
 }
 
 async function withoutAnswered(
@@ -44,20 +44,22 @@ async function withoutAnswered(
   { upstream, original: taskId }: ServerPlace,
   exchange: RoadExchange,
   graph: Graph,
-): Promise<Payload> {
+): Promise<Answer> {
   const { inputRequests, ...state } = payload.value()
-  const inputResponses = await hookReplies(inputRequests, exchange, graph)
-  if (Object.keys(inputResponses).length === 0) return payload
-  await askAboutTask({ graph, upstream, exchange }, 'tasks/update', {
-    taskId,
-    inputResponses: { ...inputResponses },
-  })
-  const rest = Object.entries(isObject(inputRequests) ? inputRequests : {}).filter(
-    ([key]) => !Object.hasOwn(inputResponses, key),
-  )
-  return rest.length === 0
-    ? Payload.of({ ...state, status: 'working' }, 'modern')
-    : Payload.of({ ...state, inputRequests: Object.fromEntries(rest) }, 'modern')
+  const server = { graph, upstream, exchange }
+  const replies = await hookReplies(inputRequests, exchange, graph)
+  const given = 'given' in replies ? replies.given : {}
+  const left = 'denied' in replies ? { error: replies.denied } : leftFor(exchange, inputRequests, given)
+  if ('error' in left) {
+    // Nobody will ever give it what it waits for.
+    await askAboutTask(server, 'tasks/cancel', { taskId })
+    return left
+  }
+  if (Object.keys(given).length === 0) return { result: payload }
+  await askAboutTask(server, 'tasks/update', { taskId, inputResponses: { ...given } })
+  const isAnswered = Object.keys(left.rest).length === 0
+  const open = isAnswered ? { status: 'working' } : { inputRequests: left.rest }
+  return { result: Payload.of({ ...state, ...open }, 'modern') }
 }
 
 /** A legacy client's request about a legacy server's task: what is said on the way belongs to it by the right id on each side. */

@@ -78,8 +78,23 @@ function callerOf(
   request: IncomingMessage,
   headers: RequestHeaders,
 ): ReturnType<typeof identify> {
-  const isOpen = request.method === 'OPTIONS' || PROBES.has(pathOf(request.url ?? '/'))
-  return isOpen ? ANONYMOUS : identify(edge, request, headers)
+  const path = pathOf(request.url ?? '/')
+  if (request.method === 'OPTIONS' || path === '/livez') return ANONYMOUS
+  return path === '/readyz' ? prober(edge, request) : identify(edge, request, headers)
+}
+
+/** Whether we can serve is for everybody to know; whose servers we have, for who may use them. */
+async function prober(edge: HttpEdge, request: IncomingMessage): Promise<Principal> {
+  const caller = await edge.gate.authenticate({ ...credentialsOf(edge, request), isOptional: true })
+  if ('status' in caller) return STRANGER
+  return caller === ANONYMOUS && !isLocal(request.socket.remoteAddress) ? STRANGER : caller
+}
+
+/** Somebody of whom nothing is known. */
+const STRANGER: Principal = Object.freeze({ ...ANONYMOUS, issuer: 'http' })
+
+function isLocal(address = ''): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address)
 }
 
 function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
@@ -164,11 +179,17 @@ function routeOther(arrival: Arrival, path: string): Promise<void> | void {
 }
 
 /** Names and states only: why something is down may tell too much. */
-function sendReadiness({ edge, response }: Arrival): void {
-  const { ready, upstreams } = edge.gate.readiness()
+function sendReadiness({ edge, response, headers: { caller } }: Arrival): void {
+  const { ready, upstreams } = edge.gate.readiness(caller)
   const isReady = ready && !edge.isStopping
+  if (isStranger(caller)) return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
   const states = Object.fromEntries(Object.entries(upstreams).map(([name, { state }]) => [name, { state }]))
   sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady, upstreams: states }))
+}
+
+/** Also whoever a plugin lets in without knowing who it is. */
+function isStranger({ issuer, subject }: Principal): boolean {
+  return issuer === STRANGER.issuer && subject === STRANGER.subject
 }
 
 function notFound({ edge, request, response }: Arrival): void {
