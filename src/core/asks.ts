@@ -115,23 +115,28 @@ function failed({ method }: RoadCall, why: string): Answer {
 async function first(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   // A server that was never reached may turn out to be legacy.
   const isModern = graph.upstreams.get(call.upstream)?.upstream.server?.era === 'modern'
-  const answer = isModern ? await dispatch(call) : await hold(call, dispatch, graph)
+  const answer = isModern ? await dispatch(call) : await hold(call, passing(dispatch, graph), graph)
   if ('input' in answer) return isModern ? passOn(call, answer.input, dispatch, graph) : answer
   if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation) return visits(call, answer, graph)
   return answer
+}
+
+/** A server that was taken for a legacy one, as nobody had reached it, may turn out to have wishes. */
+function passing(dispatch: Dispatch, graph: Graph): Dispatch {
+  return async call => {
+    const answer = await dispatch(call)
+    return 'input' in answer ? passOn(call as RoadCall, answer.input, dispatch, graph) : answer
+  }
 }
 
 function hold(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   const held = new HeldCall(graph, call)
   call.exchange.askThrough(ask => held.ask(ask))
   const next = held.next()
-  dispatch(call)
-    // It was taken for a legacy server, which has no such answers, before anybody had reached it.
-    .then(answer => ('input' in answer ? passOn(call, answer.input, dispatch, graph) : answer))
-    .then(
-      answer => held.settle(answer),
-      (failure: unknown) => held.settle({ failure }),
-    )
+  dispatch(call).then(
+    answer => held.settle(answer),
+    (failure: unknown) => held.settle({ failure }),
+  )
   return next
 }
 
