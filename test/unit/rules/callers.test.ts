@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Config, Principal } from '../../../src/core/ports.ts'
 import { ANONYMOUS, callers } from '../../../src/core/principal.ts'
@@ -85,9 +88,9 @@ for (const place of Object.keys(PLACES) as (keyof typeof PLACES)[])
             ? { rateLimit: { rules: { ours: { principals: 'ci', perMinute: 1 } } } }
             : {}),
     }
-    const { writeFile, mkdtemp } = await import('node:fs/promises')
-    const directory = await mkdtemp('/tmp/rules-')
-    await writeFile(`${directory}/keys.json`, JSON.stringify({ keys: [] }))
+    const directory = await mkdtemp(join(tmpdir(), 'rules-'))
+    t.after(() => rm(directory, { recursive: true, force: true }))
+    await writeFile(join(directory, 'keys.json'), JSON.stringify({ keys: [] }))
     const gateway = closeAfter(
       t,
       await testGateway({ upstreams: { one }, config, plugins: [tokens], directory }),
