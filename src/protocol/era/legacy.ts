@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../jsonrpc.ts'
 import { META } from '../names.ts'
 import { RPC, type RpcError } from '../rpc-error.ts'
 import { newestReader } from './reader.ts'
-import { canOpenUrls, withUrls } from './url-elicitation.ts'
+import { canOpenUrls, withSafeUrls, withUrls } from './url-elicitation.ts'
 
 const MODERN_META: ReadonlySet<string> = new Set([
   META.protocolVersion,
@@ -36,7 +36,8 @@ const MODERN_CODES: ReadonlySet<number> = new Set([
 /** An error as this legacy client reads it. Codes that only the modern era has become an internal error. */
 export function toLegacyError(error: RpcError, reader = newestReader('legacy'), method = ''): RpcError {
   if (MODERN_CODES.has(error.code)) return { ...error, code: RPC.internal }
-  if (error.code === RPC.legacyUrlElicitation) return canOpenUrls(reader) ? error : withUrls(error)
+  if (error.code === RPC.legacyUrlElicitation)
+    return canOpenUrls(reader) ? withSafeUrls(error) : withUrls(error)
   if (method.startsWith('resources/') && isNoResource(error)) return { ...error, code: RPC.legacyNoResource }
   return error
 }

@@ -1,5 +1,6 @@
 import { isObject } from '../jsonrpc.ts'
 import { RPC, type RpcError } from '../rpc-error.ts'
+import { isPage } from '../safe-urls.ts'
 import { LATEST_LEGACY_VERSION } from '../versions.ts'
 import type { Reader } from './reader.ts'
 
@@ -14,12 +15,23 @@ export function canOpenUrls({ era, version, capabilities }: Reader): boolean {
   )
 }
 
+/** The error without pages that no client should open; a plain error where no other is left. */
+export function withSafeUrls(error: RpcError): RpcError {
+  const { elicitations } = isObject(error.data) ? error.data : {}
+  if (!Array.isArray(elicitations)) return error
+  const safe = (elicitations as unknown[]).filter(one => isObject(one) && isPage(one.url))
+  if (safe.length === elicitations.length) return error
+  return safe.length === 0
+    ? { code: RPC.internal, message: error.message }
+    : { ...error, data: { ...(error.data as object), elicitations: safe } }
+}
+
 /** The same error for clients that do not: with the URLs in its text, where a person may find them. */
 export function withUrls(error: RpcError): RpcError {
   const elicitations = isObject(error.data) ? error.data.elicitations : undefined
   const urls = (Array.isArray(elicitations) ? (elicitations as unknown[]) : [])
     .map(elicitation => (isObject(elicitation) ? elicitation.url : undefined))
-    .filter(url => typeof url === 'string')
+    .filter(isPage)
     .slice(0, MAX_URLS)
   const text = urls.length === 0 ? '' : ` – open first: ${urls.join(' ')}`
   return { ...error, code: RPC.internal, message: error.message + text }
