@@ -50,6 +50,7 @@ export interface Config {
    * From where on new requests are refused, so that those under way can end; `false` never refuses any for this.
    */
   readonly overload: OverloadConfig | false
+  readonly hooks: HooksConfig
   readonly processes: ProcessesConfig
   /**
    * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps none of it. Read at the start only; day quotas have `rateLimit.state`. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
@@ -189,6 +190,15 @@ export interface OverloadConfig {
    * Requests are refused when the event loop was late by this much three times in a row; `0` for never.
    */
   readonly lag: string | number
+}
+/**
+ * The hooks that plugins tap.
+ */
+export interface HooksConfig {
+  /**
+   * How long a plugin may keep a caller, a session, a request or an answer waiting. What it was to decide is refused then, and the log names it. 0 for as long as it takes.
+   */
+  readonly timeout: string | number
 }
 /**
  * Bounds on the processes of all `stdio` upstreams together.
@@ -1082,7 +1092,7 @@ export interface ProfileConfig {
    */
   readonly instructions?: string
   /**
-   * Globs over the subjects of verified callers. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.
+   * Verified callers, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.
    */
   readonly principals?: readonly string[]
 }
@@ -1176,7 +1186,7 @@ export interface RouteMatch {
    */
   readonly client?: string | readonly string[]
   /**
-   * Verified subject of the caller.
+   * The verified caller, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer.
    */
   readonly principal?: string | readonly string[]
 }
@@ -1324,7 +1334,7 @@ export interface AccessRuleConfig {
    */
   readonly scopes?: readonly string[]
   /**
-   * Subjects that may. To others it does not exist.
+   * Callers that may, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer. To others it does not exist.
    */
   readonly principals?: string | readonly string[]
 }
@@ -1356,7 +1366,7 @@ export interface RateLimitRuleConfig {
    */
   readonly per: ('principal' | 'session' | 'tool' | 'upstream')[]
   /**
-   * Only these subjects.
+   * Only these callers, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer.
    */
   readonly principals?: string | readonly string[]
   /**
