@@ -21,6 +21,7 @@ import {
 } from '../protocol/jsonrpc.ts'
 import type { Era } from '../protocol/versions.ts'
 import { answerOf, cancelled } from './answer.ts'
+import { CancelledCalls } from './cancelled-calls.ts'
 import type { Drops } from './drops.ts'
 import type { Habits } from './habits.ts'
 import { InFlight } from './in-flight.ts'
@@ -67,6 +68,8 @@ export class Link implements WireEvents {
   readonly #host: LinkHost
   readonly #pending = new InFlight<Pending>()
   readonly #inbox: Inbox
+  /** On a stream that all share, where a message may be of any of them. */
+  readonly #cancelled: CancelledCalls
   /** Where all share one stream on which the server may ask. */
   #turns: Turns | undefined
   #lastId = 0
@@ -76,6 +79,7 @@ export class Link implements WireEvents {
   constructor(host: LinkHost, connect: (events: WireEvents) => Wire) {
     this.#host = host
     this.use = new LinkUse(host.clock)
+    this.#cancelled = new CancelledCalls(host.clock, () => this.#turns?.cancelledGone())
     this.wire = connect(this)
     this.#inbox = new Inbox(this.#inboxOwner())
   }
@@ -209,7 +213,7 @@ export class Link implements WireEvents {
   #cancel(pending: Pending, reason: string): void {
     if (!pending.open) return
     const wasSent = this.#pending.has(pending.id) && !this.wire.abandon(pending)
-    if (wasSent) this.#turns?.givenUp(pending)
+    if (wasSent && pending.call !== undefined) this.#givenUp(pending, pending.call, reason)
     this.#forget(pending)
     // A modern HTTP server is told by the end of the stream alone (2026-07-28, cancellation).
     if (wasSent && !(this.wire.streams && this.server?.era === 'modern'))
@@ -217,9 +221,16 @@ export class Link implements WireEvents {
     pending.resolve(cancelled(pending.id))
   }
 
+  /** What its server asked is answered, so that it can end what nobody waits for. */
+  #givenUp({ id, habit }: Pending, { exchange }: Call, reason: string): void {
+    if (!this.wire.streams) this.#cancelled.add(id, habit)
+    this.#inbox.takeBack(exchange, reason)
+  }
+
   #failAll(why: string): void {
     const waiting = this.#turns?.end() ?? []
     this.#turns = undefined
+    this.#cancelled.clear()
     for (const pending of [...this.#pending.values(), ...waiting]) {
       this.failed(pending, closedError(this.#host.name, why))
       this.wire.abandon(pending)
@@ -230,7 +241,7 @@ export class Link implements WireEvents {
     const pending =
       response.id === null && response.error !== undefined ? of : this.#pending.get(response.id ?? '')
     if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) {
-      this.#turns?.answeredLate(response.id)
+      if (response.id !== null) this.#cancelled.answered(response.id)
       return this.#host.drops.count('response')
     }
     this.#turns?.answered(pending, response)
@@ -256,6 +267,7 @@ export class Link implements WireEvents {
       clock,
       log,
       habits,
+      cancelled: this.#cancelled,
       go: pending => {
         if (pending.call !== undefined) this.#pass(pending, pending.call)
       },
@@ -283,7 +295,7 @@ export class Link implements WireEvents {
         return turns()
       },
       onlyCall: () =>
-        this.#calls === 1 && this.#turns?.isHaunted !== true
+        this.#calls === 1 && this.#cancelled.size === 0
           ? this.#pending.values().find(({ call }) => call !== undefined)?.call
           : undefined,
       send: text => {

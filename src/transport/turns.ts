@@ -1,7 +1,7 @@
 import type { Clock, Exchange, Log } from '../core/ports.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
+import type { CancelledCalls } from './cancelled-calls.ts'
 import { DrainWindow } from './drain-window.ts'
-import { Ghosts } from './ghosts.ts'
 import type { Habit, Habits } from './habits.ts'
 import { InFlight } from './in-flight.ts'
 import type { Pending } from './wire.ts'
@@ -28,6 +28,8 @@ export interface TurnsHost {
   readonly clock: Clock
   readonly log: Log
   readonly habits: Habits
+  /** Calls that nobody waits for, while the server may still ask for them. */
+  readonly cancelled: CancelledCalls
   /** Sends a call whose turn it is. */
   go(pending: Pending): void
   /** Fails a call for which there is no room. */
@@ -62,7 +64,6 @@ interface Holder {
  */
 export class Turns {
   readonly #host: TurnsHost
-  readonly #ghosts: Ghosts
   readonly #askers = new InFlight<Waiting>()
   readonly #quiets = new InFlight<Waiting>()
   #holder: Holder | undefined
@@ -78,17 +79,11 @@ export class Turns {
 
   constructor(host: TurnsHost) {
     this.#host = host
-    this.#ghosts = new Ghosts(host.clock, () => this.#advance())
   }
 
   /** Calls that wait for their turn. */
   get size(): number {
     return this.#askers.size + this.#quiets.size
-  }
-
-  /** Whether the server may still speak of a call that nobody waits for. */
-  get isHaunted(): boolean {
-    return this.#ghosts.size > 0
   }
 
   /** Whether a call is taken over, to be sent when its turn comes. */
@@ -113,7 +108,7 @@ export class Turns {
 
   /** The only call that can have asked for this; undefined where that cannot be told. */
   only(method: string): Pending | undefined {
-    if (this.#open !== 1 || this.isHaunted) return undefined
+    if (this.#open !== 1 || this.#host.cancelled.mayAsk) return undefined
     const only = this.#holder?.pending ?? this.#host.sent().find(({ habit }) => habit !== undefined)
     // A server that asks when nobody calls it may do so at any time.
     const mayBeNobodys = this.#host.habits.asksUncalled && method !== 'roots/list'
@@ -142,7 +137,6 @@ export class Turns {
     }
     // What may be nobody's says nothing of the calls beside it.
     if (!habits.asksUncalled) this.#learn(method, incident)
-    if (this.#open === 0 && this.#ghosts.size === 1) this.#ghosts.clear()
     if (method !== 'roots/list') this.#warn(method)
   }
 
@@ -164,15 +158,9 @@ export class Turns {
     habit?.answered(response)
   }
 
-  /** An answer to what nobody waits for any more. */
-  answeredLate(id: RpcId | null): void {
-    if (this.isHaunted && id !== null) this.#ghosts.delete(id)
-  }
-
-  /** A call that was sent is given up; its server may not know yet. */
-  givenUp({ id, habit }: Pending): void {
-    if (habit === undefined) return
-    this.#ghosts.add(id, habit)
+  /** The server is done with a cancelled call: starts those that waited for that. */
+  cancelledGone(): void {
+    this.#advance()
   }
 
   /** A call is over, whether its turn had come or not. */
@@ -191,14 +179,13 @@ export class Turns {
       this.#askers.delete(id)
       this.#quiets.delete(id)
     }
-    this.#ghosts.clear()
     this.#release()
     return waiting
   }
 
   get #suspects(): Habit[] {
     const sent = this.#host.sent().flatMap(({ habit }) => habit ?? [])
-    return [...new Set([...sent, ...this.#ghosts.habits])]
+    return [...new Set([...sent, ...this.#host.cancelled.habits])]
   }
 
   #learn(method: string, incident: readonly Habit[]): void {
@@ -216,7 +203,7 @@ export class Turns {
   }
 
   get #isDrained(): boolean {
-    return this.#open === 1 && !this.isHaunted
+    return this.#open === 1 && !this.#host.cancelled.mayAsk
   }
 
   #left(id: RpcId): void {
@@ -247,7 +234,7 @@ export class Turns {
   #step(): boolean {
     const asker = this.#askers.first()
     if (asker?.habit.manner === 'quiet') return this.#goesQuietly(asker)
-    if (asker !== undefined && this.#open === 0 && !this.isHaunted && this.#batch === 0)
+    if (asker !== undefined && this.#open === 0 && !this.#host.cancelled.mayAsk && this.#batch === 0)
       return this.#startsAlone(asker)
     const quiet = this.#quiets.first()
     if (quiet === undefined) return this.#batch > 0 && ((this.#batch = 0), true)
@@ -279,7 +266,12 @@ export class Turns {
   #mayPass(): boolean {
     if (this.#holder !== undefined) return this.#isSharing(this.#holder)
     const waits = this.#askers.first()?.habit.manner === 'asks'
-    return this.#batch > 0 || !waits || this.isHaunted || !this.#window.isOpen(this.#ticks, this.#host.sent)
+    return (
+      this.#batch > 0 ||
+      !waits ||
+      this.#host.cancelled.mayAsk ||
+      !this.#window.isOpen(this.#ticks, this.#host.sent)
+    )
   }
 
   /** What was not seen to ask keeps nobody waiting; a call that waits for its client's reply does nothing, and what has not asked for long may never. */

@@ -187,6 +187,59 @@ describe('a call that waits for its turn', { concurrency: 4 }, () => {
   })
 })
 
+describe('a log that names no call', { concurrency: 2 }, () => {
+  it('comes to no other call of 20 clients with 50 each, however late a cancelled call is logged', async t => {
+    const it = await server(t)
+    await learn(it, 'speak')
+    const calls: TestCall[] = []
+    const say = (client: number, n: number): Promise<unknown> => {
+      const call = tool('speak', `${client}-${n}`)
+      calls.push(call)
+      return it.upstream.dispatch(call)
+    }
+    const cancelled = Array.from({ length: 20 }, (_, client) => tool('speak-late', `${client}-late`))
+    const given = cancelled.map(call => it.upstream.dispatch(call))
+    await until(
+      () => it.stderr().filter(line => line.startsWith('speak-late')).length === 20,
+      'all were sent',
+    )
+    for (const call of cancelled) call.cancel('enough')
+    await Promise.all(given)
+    const until4s = performance.now() + 4000
+
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, client) => {
+        for (let n = 0; n < 50; n++) await say(client, n)
+      }),
+    )
+    for (let n = 50; performance.now() < until4s; n++) await say(0, n)
+
+    for (const { params, emitted } of calls)
+      for (const log of emitted) assert.equal(log.params?.data, argumentOf(params))
+    for (const call of cancelled) assert.deepEqual(call.emitted, [])
+  })
+
+  it('goes to the only call there is once a cancelled one was answered', async t => {
+    const it = await server(t)
+    const gone = tool('hold', 'gone')
+    const given = it.upstream.dispatch(gone)
+    await until(() => it.stderr().includes('hold gone'), 'it is open')
+    gone.cancel('enough')
+    await given
+    const during = tool('speak', 'during')
+    await it.upstream.dispatch(during)
+    await it.upstream.dispatch(release('gone', false))
+    const after = tool('speak', 'after')
+    await it.upstream.dispatch(after)
+
+    assert.deepEqual(during.emitted, [])
+    assert.deepEqual(
+      after.emitted.map(({ params }) => params?.data),
+      ['after'],
+    )
+  })
+})
+
 describe('an ask', { concurrency: 4 }, () => {
   it('of a call that was cancelled is given to nobody else', async t => {
     const it = await server(t)
@@ -206,6 +259,25 @@ describe('an ask', { concurrency: 4 }, () => {
       it.asked.map(({ ask }) => ask.params?.message),
       ['', 'mine'],
     )
+  })
+
+  it('of a call that is cancelled is answered at once, so that its server can end it', async t => {
+    const it = await server(t)
+    it.reply = () => new Promise(() => undefined)
+    const asking = tool('ask', 'gone')
+    const given = it.upstream.dispatch(asking)
+    await until(() => it.asked.length === 1, 'the client is asked')
+    const takenBack: string[] = []
+    it.asked[0]?.ask.onTakeBack?.(reason => takenBack.push(reason))
+
+    asking.cancel('enough')
+    await given
+
+    it.reply = async ask => echo(ask)
+    const started = performance.now()
+    assert.equal(textOf(await it.upstream.dispatch(tool('ask', 'next'))), 'next')
+    assert.ok(performance.now() - started < 5000, 'the next does not wait for what the first might ask')
+    assert.deepEqual(takenBack, ['enough'])
   })
 
   it('that its server takes back is taken back from the client', async t => {
