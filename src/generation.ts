@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { gatewayError, reasonOf } from './errors.ts'
 import { builtins } from './builtins.ts'
-import { privatePlacesOf, type LoadedConfig } from './config/index.ts'
+import { privatePlacesOf, withConfig, type LoadedConfig } from './config/index.ts'
 import { secretsIn } from './config/secrets.ts'
+import { problemIn, type Finding, type Problem } from './config/problem.ts'
 import { Graph } from './core/graph.ts'
 import type {
   Clock,
@@ -32,7 +33,7 @@ import type { SlotTable } from './plugin-host/slots.ts'
 import type { Plugin } from './plugin.ts'
 import type { Memories } from './store/memories.ts'
 import type { PrivatePlaces } from './util/private-place.ts'
-import { hideInError, type Secrets } from './util/secrets.ts'
+import { hideIn, hideInError, type Secrets } from './util/secrets.ts'
 import { ownPackage } from './util/version.ts'
 
 /** What all generations of one gateway share. */
@@ -100,19 +101,21 @@ async function build(
 ): Promise<Generation> {
   const { config, directory, files } = written
   around.privatePlaces.add(privatePlacesOf(written))
-  const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code' }))
+  const locate = (finding: Finding): Problem => hideIn(problemIn(written, finding), around.secrets.hide)
+  const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
   const plugins = ordered([
     ...chooseBuiltins(around.builtins ?? builtins, config),
-    ...(await loadConfigured(config, directory)),
+    ...(await loadConfigured(config, directory, locate)),
     ...given,
   ])
   around.secrets.add(plugins.flatMap(secretOptions))
   const { log, clock, slots, programs } = around
   const { hide } = around.secrets
   const state = around.memories?.directory
-  const api = { config, directory, files, log, clock, slots, programs, state, hide, keeper: around.keeper }
+  const { keeper } = around
+  const api = { config, directory, files, log, clock, slots, programs, state, hide, keeper, locate }
   const hooks = await install(plugins, api)
-  const loaded = { ...written, config: configured(config, hooks, directory) }
+  const loaded = withConfig(written, configured(config, hooks, directory))
   around.secrets.add(secretsIn(loaded.config))
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)

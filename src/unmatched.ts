@@ -1,6 +1,6 @@
 import { checkLongNames } from './config/checks/long-names.ts'
 import { checkUnmatched } from './config/checks/unmatched.ts'
-import { problemAt, type Finding, type Problem } from './config/problem.ts'
+import { problemIn, type Finding, type Problem } from './config/problem.ts'
 import { onlooker } from './core/onlooker.ts'
 import type { Upstream, UpstreamMemory } from './core/ports.ts'
 import type { Generation } from './generation.ts'
@@ -22,8 +22,7 @@ export async function unmatchedPatterns(
     else if (upstream.memory !== undefined) known.set(name, saved(upstream.memory))
   }
   const problems: Problem[] = []
-  const report = (finding: Finding): void =>
-    void problems.push(problemAt(loaded.origins.get(finding.pointer), finding))
+  const report = (finding: Finding): void => void problems.push(problemIn(loaded, finding))
   checkUnmatched(loaded.config, known, report)
   checkLongNames(loaded.config, known, report)
   return problems

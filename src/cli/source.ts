@@ -1,4 +1,4 @@
-import type { LoadedConfig } from '../config/index.ts'
+import { withConfig, type LoadedConfig } from '../config/index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The flags that say which configuration is meant. */
@@ -19,13 +19,5 @@ export function withListeners(
   source: LoadedConfig,
   listeners: LoadedConfig['config']['listeners'],
 ): LoadedConfig {
-  const { file, files, directory, secrets, warnings } = source
-  return {
-    ...{ file, files, directory, secrets, warnings },
-    config: { ...source.config, listeners },
-    // Copied as it is, it would be worked out now.
-    get origins() {
-      return source.origins
-    },
-  }
+  return withConfig(source, { ...source.config, listeners })
 }

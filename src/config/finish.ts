@@ -2,13 +2,13 @@ import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { deepFreeze } from '../util/freeze.ts'
 import { isPlain } from '../util/plain.ts'
-import { pointerParent, pointerTo } from '../util/pointer.ts'
+import { pointerTo } from '../util/pointer.ts'
 import { check } from './check.ts'
 import { checkExisting } from './checks/existing.ts'
 import type { Config } from './config.gen.ts'
 import { Secrets } from '../util/secrets.ts'
 import { secretsIn } from './secrets.ts'
-import { hasErrors, inOrder, invalidConfig, problemAt } from './problem.ts'
+import { hasErrors, inOrder, invalidConfig, problemIn } from './problem.ts'
 import type { Finding, Problem } from './problem.ts'
 import { locate } from './tree.ts'
 import type { Located, Origin, Tree } from './tree.ts'
@@ -26,6 +26,8 @@ export interface LoadedConfig {
   readonly directory: string
   /** Where each value came from, by JSON pointer. */
   readonly origins: ReadonlyMap<string, Origin>
+  /** Where each key that was written down stands, by JSON pointer. */
+  readonly keys: ReadonlyMap<string, Origin>
   /** Values that must not be shown. */
   readonly secrets: readonly string[]
   readonly warnings: readonly Problem[]
@@ -72,6 +74,7 @@ export function finish(draft: Draft): LoadedConfig {
     get origins() {
       return (origins ??= withDefaults(located))
     },
+    keys: located.keys,
     warnings: inOrder(problems),
   }
 }
@@ -101,15 +104,7 @@ function placed(
       message: shown(finding.message),
       hint: finding.hint && shown(finding.hint),
     }))
-    .map(finding => problemAt(placeOf(finding, located), finding))
-}
-
-/** The nearest place that was written down by somebody. */
-function placeOf({ pointer, on }: Finding, { keys, origins }: Located): Origin | undefined {
-  for (let at = pointer; ; at = pointerParent(at)) {
-    const origin = (at !== pointer || on === 'key' ? keys.get(at) : undefined) ?? origins.get(at)
-    if (origin !== undefined || at === '') return origin
-  }
+    .map(finding => problemIn(located, finding))
 }
 
 function withDefaults({ value, origins }: Located): ReadonlyMap<string, Origin> {

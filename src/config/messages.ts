@@ -3,6 +3,7 @@ import { isPlain } from '../util/plain.ts'
 import { pointerTo } from '../util/pointer.ts'
 import { typesAt } from './keys.ts'
 import type { Finding } from './problem.ts'
+import { isSecretBy } from './secret-schema.ts'
 
 /** What the generated validator says of a value, with the part of the schema it broke. */
 export interface SchemaError {
@@ -14,6 +15,8 @@ export interface SchemaError {
   readonly schema?: unknown
   readonly parentSchema?: Readonly<Record<string, unknown>>
   readonly data?: unknown
+  /** In the words of the validator, for keywords that have none of ours. */
+  readonly message?: string
 }
 
 /** What people are told, by keyword of the schema; a keyword that only repeats what another one says tells nothing. */
@@ -32,8 +35,10 @@ const TELL: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | u
   pattern: wrongForm,
   minimum: error => ({ message: `must be ${String(error.params.limit)} or more${found(error)}` }),
   maximum: error => ({ message: `must be ${String(error.params.limit)} or less${found(error)}` }),
-  minLength: () => ({ message: 'must not be empty' }),
-  minItems: () => ({ message: 'must not be an empty list' }),
+  minLength: ({ params, message }) => ({ message: params.limit === 1 ? 'must not be empty' : message }),
+  minItems: ({ params, message }) => ({
+    message: params.limit === 1 ? 'must not be an empty list' : message,
+  }),
   discriminator: wrongTag,
   oneOf: error => ({ message: says(error) ?? 'is not valid here', on: 'key' }),
   anyOf: error => ({ message: says(error) ?? 'is not valid here', on: 'key' }),
@@ -45,8 +50,13 @@ const TELL: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | u
 export function explain(error: SchemaError): Finding | undefined {
   if (/\/(one|any)Of\/\d+\/required$/.test(error.schemaPath)) return undefined
   const tell = Object.hasOwn(TELL, error.keyword) ? TELL[error.keyword] : undefined
-  const told = tell === undefined ? { message: 'is not valid here' } : tell(error)
-  return told === undefined ? undefined : { pointer: error.instancePath, message: '', ...told }
+  const told = tell === undefined ? { message: error.message } : tell(error)
+  if (told === undefined) return undefined
+  return {
+    pointer: error.instancePath,
+    ...told,
+    message: told.message ?? error.message ?? 'is not valid here',
+  }
 }
 
 function missing(error: SchemaError): Partial<Finding> | undefined {
@@ -118,7 +128,7 @@ function typeNames(type: unknown): string {
 }
 
 function quoting({ params, data, parentSchema }: SchemaError): string | undefined {
-  if (parentSchema?.['x-secret'] === true)
+  if (isSecretBy(parentSchema))
     return ['number', 'boolean'].includes(typeof data) ? 'put it in quotes' : undefined
   if (params.type === 'string' && ['number', 'boolean'].includes(typeof data))
     return `put it in quotes: "${String(data)}"`
@@ -129,7 +139,7 @@ function quoting({ params, data, parentSchema }: SchemaError): string | undefine
 
 /** `, found 12`, unless the value is a secret. */
 function found({ data, parentSchema }: SchemaError): string {
-  if (parentSchema?.['x-secret'] === true) return ''
+  if (isSecretBy(parentSchema)) return ''
   if (Array.isArray(data)) return ', found a list'
   if (isPlain(data)) return ', found a map'
   const text = JSON.stringify(data) ?? String(data)

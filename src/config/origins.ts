@@ -6,6 +6,17 @@ import type { Problem } from './problem.ts'
 import { redact } from './redact.ts'
 import type { Origin } from './tree.ts'
 
+/** The same source with another configuration; the origins, which cost much, are still worked out for those who ask. */
+export function withConfig(source: LoadedConfig, config: LoadedConfig['config']): LoadedConfig {
+  const { file, files, directory, secrets, keys, warnings } = source
+  return {
+    ...{ config, file, files, directory, secrets, keys, warnings },
+    get origins() {
+      return source.origins
+    },
+  }
+}
+
 /** One value of the effective configuration and where it came from. */
 export interface DescribedValue {
   readonly pointer: string

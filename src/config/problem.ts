@@ -1,6 +1,7 @@
 import { isAbsolute, relative } from 'node:path'
 import { gatewayError } from '../errors.ts'
 import type { GatewayError } from '../errors.ts'
+import { pointerParent } from '../util/pointer.ts'
 import type { Origin } from './tree.ts'
 
 const MOST_SHOWN = 100
@@ -28,6 +29,12 @@ export interface Finding {
   readonly on?: 'key'
 }
 
+/** Where the keys and values of a configuration stand, by JSON pointer. */
+export interface Written {
+  readonly keys: ReadonlyMap<string, Origin>
+  readonly origins: ReadonlyMap<string, Origin>
+}
+
 /** Takes findings as they are made. */
 export type Report = (finding: Finding) => void
 
@@ -38,6 +45,15 @@ export type ReportProblem = (problem: Problem) => void
 export function problemAt(origin: Origin | undefined, finding: Finding): Problem {
   const { pointer, message, hint, severity = 'error' } = finding
   return { ...placeOf(origin), pointer, message, ...(hint === undefined ? {} : { hint }), severity }
+}
+
+/** Gives a finding the nearest place that somebody wrote down. */
+export function problemIn({ keys, origins }: Written, finding: Finding): Problem {
+  const { pointer, on } = finding
+  for (let at = pointer; ; at = pointerParent(at)) {
+    const origin = (at !== pointer || on === 'key' ? keys.get(at) : undefined) ?? origins.get(at)
+    if (at === '' || (origin !== undefined && origin.from !== 'default')) return problemAt(origin, finding)
+  }
 }
 
 /** `gateway.yaml:5:5 /upstreams/files/comand unknown key "comand" – did you mean "command"?` */

@@ -2,6 +2,7 @@ import { GatewayError, gatewayError, reasonOf } from '../errors.ts'
 import { Hooks } from '../hooks/hooks.ts'
 import type { Clock, Config, Keeper, Log, Programs } from '../core/ports.ts'
 import { parseDuration } from '../util/units.ts'
+import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions } from './options.ts'
 import type { Chosen } from './resolve.ts'
 import type { SlotTable } from './slots.ts'
@@ -18,6 +19,8 @@ export interface InstallContext {
   /** Who keeps what must hold for several processes. */
   readonly keeper?: ((plugin: string) => Keeper | undefined) | undefined
   hide(text: string): string
+  /** Where what is wrong stands in the configuration. */
+  readonly locate: Locate
 }
 
 /** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
@@ -37,10 +40,10 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
 async function setUp(
   one: Chosen,
   hooks: Hooks,
-  { config, log, clock, slots, directory, files, programs, state, hide, keeper }: InstallContext,
+  { config, log, clock, slots, directory, files, programs, state, hide, keeper, locate }: InstallContext,
 ): Promise<void> {
   const { plugin } = one
-  const options = await checkOptions(one)
+  const options = await checkOptions(one, locate)
   try {
     await plugin.setup({
       options: options as never,
@@ -58,7 +61,26 @@ async function setUp(
       slot: slots.of(plugin.name),
     })
   } catch (cause) {
-    if (cause instanceof GatewayError) throw cause
-    throw gatewayError('GW_PLUGIN_SETUP', { plugin: plugin.name, why: reasonOf(cause), cause })
+    throw await setupFailure(one, cause, locate)
   }
+}
+
+/** What a plugin throws on purpose keeps its code; what it says of its options gets their place. */
+async function setupFailure(
+  { plugin, pointer, url }: Chosen,
+  cause: unknown,
+  locate: Locate,
+): Promise<GatewayError> {
+  const { name } = plugin
+  if (cause instanceof GatewayError) {
+    if (cause.code !== 'GW_PLUGIN_OPTIONS' || pointer === '' || cause.fields.problems !== undefined)
+      return cause
+    const at = url === undefined ? pointer : `${pointer}/options`
+    const problem = locate({ pointer: at, message: String(cause.fields.why), on: 'key' })
+    return gatewayError(cause.code, { ...cause.fields, problems: [problem], cause })
+  }
+  const problem = locate({ pointer, message: `setup threw: ${reasonOf(cause)}`, on: 'key' })
+  if (url === undefined) return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: reasonOf(cause), cause })
+  const problems = [await inPluginFile(cause, url, problem)]
+  return gatewayError('GW_PLUGIN_SETUP', { plugin: name, why: reasonOf(cause), problems, cause })
 }

@@ -1,24 +1,21 @@
-import { gatewayError } from '../errors.ts'
+import { isSecretBy } from '../config/secret-schema.ts'
+import type { SchemaError } from '../config/messages.ts'
+import type { Finding } from '../config/problem.ts'
+import { reasonOf } from '../errors.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { isPlain, mapAt } from '../util/plain.ts'
+import { pluginFailure, type Locate } from './failure.ts'
 import type { Chosen } from './resolve.ts'
 
 /** Checks a third-party plugin's options against its own schema, filling in its defaults. Built-ins were checked with the configuration. */
-export async function checkOptions({ plugin, options, from }: Chosen): Promise<unknown> {
+export async function checkOptions(chosen: Chosen, locate: Locate): Promise<unknown> {
+  const { plugin, options, from } = chosen
   if (plugin.schema === undefined || from === 'built-in') return options
-  // Only who brings a schema pays for the validator.
-  const { Ajv } = await import('ajv')
-  const validate = compile(
-    new Ajv({ allErrors: true, useDefaults: true, strict: false }),
-    plugin.name,
-    plugin.schema,
-  )
+  const validate = await validatorOf(chosen, plugin.schema, locate)
   const value: unknown = options === undefined ? {} : structuredClone(options)
   if (validate(value)) return value
-  const why = (validate.errors ?? [])
-    .map(error => `${error.instancePath || '/'} ${error.message ?? 'is not valid'}`)
-    .join('; ')
-  throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: plugin.name, why })
+  const findings = await explained(validate.errors ?? [], `${chosen.pointer}/options`)
+  throw pluginFailure('GW_PLUGIN_OPTIONS', plugin.name, findings.map(locate))
 }
 
 /** Options that the plugin's schema marks as secret: `x-secret`, `writeOnly`, or of the format `password`. */
@@ -28,7 +25,7 @@ export function secretOptions({ plugin, options }: Chosen): string[] {
 
 function secretsBy(schema: unknown, value: unknown): string[] {
   if (!isPlain(schema)) return []
-  const isMarked = schema['x-secret'] === true || schema.writeOnly === true || schema.format === 'password'
+  const isMarked = isSecretBy(schema)
   if (typeof value === 'string') return isMarked ? [value] : []
   if (Array.isArray(value)) return value.flatMap(item => secretsBy(isMarked ? schema : schema.items, item))
   if (!isPlain(value)) return []
@@ -38,22 +35,39 @@ function secretsBy(schema: unknown, value: unknown): string[] {
   })
 }
 
-type Validate = ((value: unknown) => boolean) & {
-  errors?: readonly { instancePath: string; message?: string }[] | null
+/** The part of Ajv that is used. */
+interface Validate {
+  (value: unknown): boolean
+  readonly errors?: readonly SchemaError[] | null
 }
 
-function compile(
-  ajv: { compile: (schema: JsonObject) => unknown },
-  plugin: string,
+/** By schema: a reload checks the options of the same plugin again, and compiled code is dear. */
+const validators = new WeakMap<JsonObject, Validate>()
+
+async function validatorOf(
+  { plugin, pointer }: Chosen,
   schema: JsonObject,
-): Validate {
+  locate: Locate,
+): Promise<Validate> {
+  const known = validators.get(schema)
+  if (known !== undefined) return known
+  // Only who brings a schema pays for the validator.
+  const { Ajv } = await import('ajv')
+  const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, verbose: true })
   try {
-    return ajv.compile(schema) as Validate
+    const made = ajv.compile(schema) as Validate
+    validators.set(schema, made)
+    return made
   } catch (cause) {
-    throw gatewayError('GW_PLUGIN_SETUP', {
-      plugin,
-      why: `its schema is no JSON Schema: ${String(cause)}`,
-      cause,
-    })
+    const message = `its schema is no JSON Schema: ${reasonOf(cause)}`
+    throw pluginFailure('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
   }
+}
+
+/** Says what is wrong in the words of the configuration's own schema. */
+async function explained(errors: readonly SchemaError[], pointer: string): Promise<readonly Finding[]> {
+  const { explain } = await import('../config/messages.ts')
+  const findings = errors.map(explain).filter(finding => finding !== undefined)
+  const some = findings.length > 0 ? findings : [{ pointer: '', message: 'is not valid here' }]
+  return some.map(finding => ({ ...finding, pointer: `${pointer}${finding.pointer}` }))
 }

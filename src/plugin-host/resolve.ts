@@ -5,6 +5,8 @@ import { gatewayError, reasonOf } from '../errors.ts'
 import type { Config } from '../core/ports.ts'
 import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
+import { pointerTo } from '../util/pointer.ts'
+import { inPluginFile, named, pluginFailure, type Locate } from './failure.ts'
 
 /** A plugin with the options it will get, and where it came from. */
 export interface Chosen {
@@ -12,6 +14,10 @@ export interface Chosen {
   readonly options: unknown
   /** `built-in`, the path or package of the configuration, or `code`. */
   readonly from: string
+  /** What of the configuration it was chosen for, as a JSON pointer; empty where that is nothing. */
+  readonly pointer: string
+  /** Its file, where it has one. */
+  readonly url?: string
 }
 
 /** The first-party plugins that this configuration calls for. */
@@ -22,6 +28,7 @@ export function chooseBuiltins(builtins: readonly Plugin<never>[], config: Confi
       plugin,
       options: plugin.claims?.section === undefined ? undefined : config[plugin.claims.section],
       from: 'built-in',
+      pointer: plugin.claims?.section === undefined ? '' : `/${plugin.claims.section}`,
     }))
 }
 
@@ -34,35 +41,48 @@ function isClaimed({ claims }: Plugin<never>, config: Config): boolean {
 }
 
 /** Loads what `plugins:` names: paths relative to the configuration, or packages installed beside it. */
-export async function loadConfigured(config: Config, directory: string): Promise<Chosen[]> {
+export async function loadConfigured(config: Config, directory: string, at: Locate): Promise<Chosen[]> {
   const wanted = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
   return Promise.all(
-    wanted.map(async ([name, { use, options }]) => ({
-      plugin: await load(name, use, directory, options),
-      options,
-      from: use,
-    })),
+    wanted.map(async ([name, { use, options }]) => {
+      const pointer = pointerTo('/plugins', name)
+      const url = locate(name, use, directory, pointer, at)
+      return { plugin: await load(name, url, options, pointer, at), options, from: use, pointer, url }
+    }),
   )
 }
 
-async function load(name: string, use: string, directory: string, options: unknown): Promise<Plugin<never>> {
+async function load(
+  name: string,
+  url: string,
+  options: unknown,
+  pointer: string,
+  at: Locate,
+): Promise<Plugin<never>> {
+  let made: unknown
   try {
-    const loaded = (await import(locate(use, directory))) as { default?: unknown; plugin?: unknown }
+    const loaded = (await import(url)) as { default?: unknown; plugin?: unknown }
     const exported = loaded.default ?? loaded.plugin
-    const made: unknown =
+    made =
       typeof exported === 'function' ? await (exported as (options: unknown) => unknown)(options) : exported
-    if (!isPlugin(made))
-      throw new TypeError('its default export is no plugin: an object with a name and a setup function')
-    return { ...made, name }
   } catch (cause) {
-    throw gatewayError('GW_PLUGIN_LOAD', { plugin: name, why: reasonOf(cause), cause })
+    const problem = await inPluginFile(cause, url, at({ pointer: `${pointer}/use`, message: named(cause) }))
+    throw pluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
   }
+  if (isPlugin(made)) return { ...made, name }
+  const message = 'its default export is no plugin: an object with a name and a setup function'
+  throw pluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, message })])
 }
 
-function locate(use: string, directory: string): string {
+function locate(name: string, use: string, directory: string, pointer: string, at: Locate): string {
   if (isAbsolute(use)) return pathToFileURL(use).href
   if (use.startsWith('.')) return pathToFileURL(join(directory, use)).href
-  return pathToFileURL(createRequire(join(directory, 'gateway.yaml')).resolve(use)).href
+  try {
+    return pathToFileURL(createRequire(join(directory, 'gateway.yaml')).resolve(use)).href
+  } catch (cause) {
+    const problem = at({ pointer: `${pointer}/use`, message: reasonOf(cause) })
+    throw pluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
+  }
 }
 
 function isPlugin(value: unknown): value is Plugin<never> {

@@ -116,16 +116,21 @@ test('validate tells warnings from errors', async t => {
   assert.match(stdout, /is valid/)
 })
 
-test('validate loads plugins, and says which one cannot be', async t => {
+test('validate loads plugins, and says like serve which one cannot be, and where', async t => {
   const cwd = await directory(t, {
     'gateway.yaml': `${GOOD}plugins: { broken: { use: ./broken.ts } }\n`,
-    'broken.ts': 'export default { name: "broken" }\n',
+    'broken.ts': 'export default {\n  setup() {\n    const words = ;\n  },\n}\n',
   })
 
-  const { code, stderr } = await gateway(['validate'], { cwd })
+  const [validated, served] = [await gateway(['validate'], { cwd }), await gateway(['serve'], { cwd })]
 
-  assert.equal(code, 3)
-  assert.match(stderr, /^error GW_PLUGIN_LOAD: plugin "broken" could not be loaded/)
+  assert.equal(validated.code, 3)
+  assert.match(validated.stderr, /^error GW_PLUGIN_LOAD: plugin "broken" could not be loaded/)
+  assert.match(
+    validated.stderr,
+    /^ {2}broken\.ts:3:19 \/plugins\/broken\/use SyntaxError: Expression expected$/m,
+  )
+  assert.deepEqual([served.code, served.stderr], [validated.code, validated.stderr])
 })
 
 test('validate fails with 3 where there is no configuration', async t => {
