@@ -2,6 +2,7 @@ import { paramHeaderValues, paramMismatch, type ParamHeader } from '../protocol/
 import { HEADER } from '../protocol/names.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { METHODS, type Kind } from '../protocol/methods.ts'
+import { withNumbersAsWritten } from '../protocol/params-source.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import { entryOf, isCalled, type CatalogEntry } from './catalog-entry.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
@@ -81,8 +82,8 @@ export class Router {
   }
 
   #mirror(call: Call, annotations: readonly ParamHeader[]): RpcError | undefined {
-    const args = call.params?.arguments
-    const { headers, session } = call.exchange
+    const { headers, session, received } = call.exchange
+    const args = withNumbersAsWritten(call.params, received)?.arguments
     const isHttp = headers[HEADER.method] !== undefined && session.client.era === 'modern'
     const mismatch = isHttp ? paramMismatch(annotations, headers, args) : undefined
     if (mismatch === undefined) Object.assign(call.headers, paramHeaderValues(annotations, args))

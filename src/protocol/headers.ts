@@ -5,6 +5,7 @@ import { RPC, rpcError, type RpcError } from './rpc-error.ts'
 
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,9}))?$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /** A value as `Mcp-Name` and `Mcp-Param-*` carry it: plain where it can be, else base64 in its sentinel. */
@@ -90,6 +91,8 @@ const TITLES: Readonly<Record<string, string>> = {
 export interface ParamHeader {
   readonly path: readonly string[]
   readonly header: string
+  /** Whether other spellings of the same number are the same value. */
+  readonly isNumber: boolean
 }
 
 /**
@@ -124,7 +127,7 @@ function annotate(
   const header = property['x-mcp-header']
   if (!isHeaderName(header) || seen.has(header.toLowerCase()) || !isHeaderType(property.type)) return false
   seen.add(header.toLowerCase())
-  found.push({ path, header })
+  found.push({ path, header, isNumber: property.type === 'integer' })
   return true
 }
 
@@ -160,24 +163,48 @@ export function paramMismatch(
   args: unknown,
 ): RpcError | undefined {
   const expected = paramHeaderValues(annotations, args)
-  for (const { header } of annotations) {
+  for (const { header, isNumber } of annotations) {
     const name = HEADER.param + header.toLowerCase()
     const given = headers[name]
     const wanted = expected[name]
     if (given === undefined && wanted === undefined) continue
     const title = `Mcp-Param-${header}`
     if (given === undefined) return rpcError(RPC.headerMismatch, `Header mismatch: ${title} is missing`)
-    if (wanted === undefined || !sameValue(decodeHeaderValue(given.trim()), decodeHeaderValue(wanted))) {
+    if (
+      wanted === undefined ||
+      !isSameValue(decodeHeaderValue(given.trim()), decodeHeaderValue(wanted), isNumber)
+    ) {
       return rpcError(RPC.headerMismatch, `Header mismatch: ${title} does not match the argument`)
     }
   }
   return undefined
 }
 
-function sameValue(given: string | undefined, wanted: string | undefined): boolean {
+function isSameValue(given: string | undefined, wanted: string | undefined, isNumber: boolean): boolean {
   if (given === undefined || wanted === undefined) return false
-  return (
-    given === wanted ||
-    (/^-?\d+(\.0+)?$/.test(given) && /^-?\d+$/.test(wanted) && Number(given) === Number(wanted))
-  )
+  return given === wanted || (isNumber && isSameNumber(given, wanted))
+}
+
+function isSameNumber(given: string, wanted: string): boolean {
+  const number = numberOf(given)
+  return number !== undefined && number === numberOf(wanted)
+}
+
+/** One text for all that are the same number: its digits without zeros around them, and their exponent. No number loses digits. */
+function numberOf(text: string): string | undefined {
+  const match = NUMBER.exec(text)
+  if (match === null) return undefined
+  const [sign, whole, fraction, exponent] = match.slice(1).map(part => part ?? '') as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  const digits = whole + fraction
+  let start = 0
+  let end = digits.length
+  while (digits[start] === '0') start++
+  while (end > start && digits[end - 1] === '0') end--
+  if (start === end) return '0'
+  return `${sign}${digits.slice(start, end)}e${Number(exponent) + whole.length - start}`
 }

@@ -26,6 +26,41 @@ export function paramsText(params: JsonObject, received: JsonObject | undefined)
   return source === undefined ? JSON.stringify(params) : spliced(params, source.bytes)
 }
 
+/** Parameters as text, for another process that cannot see how they were received. */
+export interface WrittenParams {
+  readonly text: string
+  readonly hasExactNumbers: boolean
+}
+
+/** The text of parameters that JavaScript would write otherwise; undefined where it would not. */
+export function writtenParams(
+  params: JsonObject | undefined,
+  received: JsonObject | undefined,
+): WrittenParams | undefined {
+  if (params === undefined || received === undefined || !SOURCES.has(received)) return undefined
+  return { text: paramsText(params, received), hasExactNumbers: hasExactNumbers(received) }
+}
+
+/** The reverse, in the other process. */
+export function readWritten({ text, hasExactNumbers: isExact }: WrittenParams): JsonObject {
+  const params = JSON.parse(text) as JsonObject
+  rememberSource(params, Buffer.from(text), isExact)
+  return params
+}
+
+/** Parameters with each number as the text it goes out as, for who repeats them elsewhere; as they are where JavaScript writes the same. */
+export function withNumbersAsWritten(
+  params: JsonObject | undefined,
+  received: JsonObject | undefined,
+): JsonObject | undefined {
+  const written = writtenParams(params, received)
+  return written === undefined ? params : (JSON.parse(written.text, numberAsWritten) as JsonObject)
+}
+
+function numberAsWritten(_name: string, value: unknown, place?: { readonly source?: string }): unknown {
+  return typeof value === 'number' ? place?.source : value
+}
+
 function spliced(value: JsonObject, bytes: Buffer): string {
   const then = JSON.parse(bytes.toString('utf8')) as JsonObject
   const parts: string[] = []

@@ -11,6 +11,7 @@ import type {
   UpstreamState,
 } from '../core/ports.ts'
 import { baseOf } from '../core/session.ts'
+import { writtenParams } from '../protocol/params-source.ts'
 import { writeSession } from './crossing-session.ts'
 import type { Maker } from './line.ts'
 
@@ -93,10 +94,11 @@ export class OwnedUpstream implements Upstream {
     const { exchange, method, params, headers, mayBeTask } = call
     const { session, principal } = exchange
     this.#sessions.set(session.id, baseOf(session))
+    const written = writtenParams(params, exchange.received)
     const request: JsonObject = {
       upstream: this.name,
       method,
-      params,
+      ...(written === undefined ? { params } : { written }),
       session: writeSession(session),
       ...(principal === session.principal ? {} : { principal }),
       ...(Object.keys(headers).length > 0 ? { headers } : {}),

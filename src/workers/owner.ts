@@ -14,6 +14,7 @@ import type {
 } from '../core/ports.ts'
 import { gatewayError } from '../errors.ts'
 import { Payload } from '../protocol/payload.ts'
+import { readWritten, type WrittenParams } from '../protocol/params-source.ts'
 import { readSession } from './crossing-session.ts'
 import { Line, type Served } from './line.ts'
 
@@ -120,7 +121,8 @@ export class Owner {
 
 function callOf(request: JsonObject, session: Session, served: Served, graph: Graph): RoadCall {
   const method = String(request.method)
-  const params = request.params as JsonObject | undefined
+  const written = request.written as WrittenParams | undefined
+  const params = written === undefined ? (request.params as JsonObject | undefined) : readWritten(written)
   const exchange = new RoadExchange(
     graph.nextId(),
     session,

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { duplexPair } from 'node:stream'
+import { describe, test } from 'node:test'
+import type { Graph } from '../../../src/core/graph.ts'
+import type { Call, UpstreamConfig, UpstreamContext } from '../../../src/core/ports.ts'
+import { paramHeaders, paramHeaderValues, paramMismatch } from '../../../src/protocol/headers.ts'
+import { encodeRequest, parseMessage, type JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { withNumbersAsWritten } from '../../../src/protocol/params-source.ts'
+import { Payload } from '../../../src/protocol/payload.ts'
+import { Line } from '../../../src/workers/line.ts'
+import { OwnedUpstream } from '../../../src/workers/owned-upstream.ts'
+import { Owner } from '../../../src/workers/owner.ts'
+import { toolCall } from '../fixtures/upstream-bench.ts'
+
+const NUMBERS = ['9007199254740993', '-9007199254740993', '1234567890123456789', '1e400', '-0', '1.50', '7']
+
+function received(params: string): JsonObject {
+  const message = parseMessage(
+    Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`),
+  )
+  return message.kind === 'request' && message.params !== undefined ? message.params : assert.fail()
+}
+
+describe('a number that is repeated in a header', () => {
+  const annotations =
+    paramHeaders({ properties: { n: { type: 'integer', 'x-mcp-header': 'N' } } }) ?? assert.fail()
+  const argumentsOf = (number: string): unknown => {
+    const params = received(`{"name":"a__b","arguments":{"n":${number}}}`)
+    return withNumbersAsWritten({ ...params, name: 'b' }, params)?.arguments
+  }
+
+  for (const number of NUMBERS)
+    test(`says ${number} as the body does`, () => {
+      assert.deepEqual(paramHeaderValues(annotations, argumentsOf(number)), { 'mcp-param-n': number })
+      assert.equal(paramMismatch(annotations, { 'mcp-param-n': number }, argumentsOf(number)), undefined)
+    })
+
+  test('is another one where JavaScript alone takes it for the same', () => {
+    for (const [header, body] of [
+      ['9007199254740992', '9007199254740993'],
+      ['9007199254740993', '9007199254740992'],
+      ['1e401', '1e400'],
+      ['1234567890123456800', '1234567890123456789'],
+      ['-7', '7'],
+    ] as const)
+      assert.equal(
+        paramMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body))?.code,
+        -32020,
+        header,
+      )
+    for (const [header, body] of [
+      ['7.0', '7'],
+      ['7', '7.00'],
+      ['0', '-0'],
+      ['1000', '1e3'],
+      ['0.7e1', '7'],
+    ] as const)
+      assert.equal(
+        paramMismatch(annotations, { 'mcp-param-n': header }, argumentsOf(body)),
+        undefined,
+        header,
+      )
+  })
+})
+
+test('a text is no number: "1.0" is another one than "1"', () => {
+  const annotations = paramHeaders({ properties: { s: { type: 'string', 'x-mcp-header': 'S' } } }) ?? []
+  assert.equal(paramMismatch(annotations, { 'mcp-param-s': '1.0' }, { s: '1' })?.code, -32020)
+  assert.equal(paramMismatch(annotations, { 'mcp-param-s': '1' }, { s: '1' }), undefined)
+})
+
+test('arguments cross from a worker to the owner of a server byte for byte', async () => {
+  const lines: string[] = []
+  const dispatch = (call: Call): Promise<unknown> => {
+    lines.push(encodeRequest(1, call.method, call.params, call.exchange.received))
+    return Promise.resolve({ result: Payload.of({}) })
+  }
+  const graph = {
+    upstreams: new Map([['up', { upstream: { name: 'up', state: 'ready' }, dispatch }]]),
+    nextId: () => 1,
+    clock: { now: () => 0 },
+    running: 0,
+  } as unknown as Graph
+  const [one, other] = duplexPair()
+  new Owner(() => graph).serve(other)
+  const line = new Line(one, {
+    serve: () => Promise.reject(new Error('nothing is served')),
+    note: () => undefined,
+    closed: () => undefined,
+  })
+  const side = { request: line.request.bind(line), ended: () => undefined }
+  const upstream = new OwnedUpstream({} as UpstreamConfig, { name: 'up' } as UpstreamContext, () => side)
+
+  const args = `{"n":[${NUMBERS.join(',')}],"b":1,"2":2,"1":1,"\\u0061":"\\u00e9\\/"}`
+  const params = received(`{"name":"up__raw","arguments":${args}}`)
+  const { exchange, ...rest } = toolCall('raw')
+  const call = {
+    ...rest,
+    params: { ...params, name: 'raw' },
+    onCancel: () => () => undefined,
+    headers: {},
+    exchange: Object.create(exchange, { received: { value: params } }) as Call['exchange'],
+  }
+  await upstream.dispatch(call)
+  line.close()
+
+  assert.deepEqual(lines, [
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"raw","arguments":${args}}}`,
+  ])
+})
