@@ -9,6 +9,7 @@ import type { Position } from './call-http-body.ts'
 import { addCallHeaders, standingHeaders } from './call-http-headers.ts'
 import { Receipt } from './call-http-receipt.ts'
 import { Reply, type ReplyHost } from './call-http-reply.ts'
+import { isSessionUnknown } from './session-unknown.ts'
 import { StandingStream } from './call-http-stream.ts'
 import type { ReplyHandler, ReplyHeaders } from './http-client/handler.ts'
 import { HttpClient } from './http-client/http-client.ts'
@@ -117,7 +118,7 @@ export class HttpWire implements Wire, ReplyHost {
   isSessionLost(method: string, status: number, body: string): boolean {
     if (!this.#hadSession || method === 'initialize') return false
     // Many servers answer 400 where the protocol wants 404.
-    return (status === 404 && !body.includes('-32601')) || (status === 400 && /session/i.test(body))
+    return (status === 404 && !body.includes('-32601')) || (status === 400 && isSessionUnknown(body))
   }
 
   resume(pending: Pending, position: Position): boolean {

@@ -9,6 +9,7 @@ import { ReceiptHandler, type Receipt } from './call-sse-receipt.ts'
 import { EventStream } from './call-sse-stream.ts'
 import { HttpClient } from './http-client/http-client.ts'
 import { visible } from './visible.ts'
+import { isSessionUnknown } from './session-unknown.ts'
 import type { Pending, Wire, WireEvents } from './wire.ts'
 
 const CONNECT_MS = 5000
@@ -136,7 +137,7 @@ export class SseWire implements Wire {
     const { status, body } = receipt
     if (status < 300) return
     // The stream is its session: one that the server does not know any more is of no use.
-    const isForgotten = status === 404 || (status === 400 && /session/i.test(body))
+    const isForgotten = status === 404 || (status === 400 && isSessionUnknown(body))
     this.#events.failed(
       pending,
       isForgotten

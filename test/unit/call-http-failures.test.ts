@@ -140,6 +140,40 @@ describe('a connection that the server has closed while it was idle', () => {
   })
 })
 
+describe('a 400 that only speaks of a session', () => {
+  for (const said of [
+    { jsonrpc: '2.0', id: null, error: { code: -32602, message: 'no such session in the calendar' } },
+    { jsonrpc: '2.0', id: null, error: { code: -32602, message: 'Invalid session ID: party' } },
+    { error: 'session not found' },
+  ]) {
+    it(`ends no session: ${JSON.stringify(said)}`, async t => {
+      const handle = legacy((heard, response) =>
+        heard.message.method === 'tools/call'
+          ? json(response, 400, said)
+          : result(response, heard, { tools: [] }),
+      )
+      const server = await peer(t, handle)
+      const { upstream, states } = await bench(t, httpSpec(server.url))
+      await upstream.dispatch(callOf('tools/list'))
+      const before = states.length
+
+      for (let n = 0; n < 3; n++)
+        await upstream.dispatch(toolCall('a')).catch((error: unknown) => {
+          assert.doesNotMatch(String(error), /forgotten/)
+        })
+
+      assert.equal(states.length, before)
+      assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
+      for (const method of ['tools/call', 'tools/list'])
+        assert.equal(
+          new Set(server.of(method).map(({ headers }) => headers['mcp-session-id'])).size,
+          1,
+          method,
+        )
+    })
+  }
+})
+
 describe('a session that the server has forgotten', () => {
   for (const [status, code] of [
     [404, -32001],

@@ -83,6 +83,18 @@ test('a session that the server has forgotten is replaced, and reads are repeate
   assert.equal(server.streams.length, 2)
 })
 
+test('a 400 that only speaks of a session ends none', async t => {
+  const server = await oldServer(t, {
+    status: ({ method }) => (method === 'tools/call' ? 400 : undefined),
+  })
+  const { upstream } = await bench(t, sseSpec(server.url))
+  await upstream.start()
+
+  await assert.rejects(upstream.dispatch(toolCall('x')), (error: Error) => !/forgotten/.test(error.message))
+
+  assert.equal(server.streams.length, 1)
+})
+
 test('a message above the limit ends the connection', async t => {
   const big = (said: Said): string | undefined =>
     said.method === 'tools/call'
