@@ -19,7 +19,9 @@ export function canOpenUrls({ era, version, capabilities }: Reader): boolean {
 export function withSafeUrls(error: RpcError): RpcError {
   const { elicitations } = isObject(error.data) ? error.data : {}
   if (!Array.isArray(elicitations)) return error
-  const safe = (elicitations as unknown[]).filter(one => isObject(one) && isPage(one.url))
+  const safe = (elicitations as unknown[]).filter(
+    one => !isObject(one) || typeof one.url !== 'string' || isPage(one.url),
+  )
   if (safe.length === elicitations.length) return error
   return safe.length === 0
     ? { code: RPC.internal, message: error.message }
