@@ -3,7 +3,6 @@ import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { gatewayError } from '../errors.ts'
-import { ownManifest } from './own-manifest.ts'
 import { PLUGIN_TEMPLATE } from './plugin-template.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -16,6 +15,8 @@ interface NewPluginOptions {
   readonly dir: string
   readonly force: boolean
   readonly cwd: string
+  /** The gateway's own package: its name, its version, and where it is. */
+  readonly own: { readonly name: string; readonly version: string; readonly root: string }
 }
 
 /** What was written. */
@@ -27,7 +28,7 @@ export interface NewPlugin {
 }
 
 /** Writes a plugin that passes its own test. */
-export async function newPlugin({ name, dir, force, cwd }: NewPluginOptions): Promise<NewPlugin> {
+export async function newPlugin({ name, dir, force, cwd, own }: NewPluginOptions): Promise<NewPlugin> {
   await checkName(name)
   const target = resolve(cwd, dir, name)
   const directory = relative(cwd, target).split(sep).join('/')
@@ -36,18 +37,17 @@ export async function newPlugin({ name, dir, force, cwd }: NewPluginOptions): Pr
   if (inTheWay !== undefined && !force)
     throw gatewayError('GW_FILE_EXISTS', { file: `${directory}/${inTheWay}` })
   await mkdir(target, { recursive: true })
-  const { root, manifest } = ownManifest(import.meta.url)
   const words: Readonly<Record<string, string>> = {
     NAME: name,
     DIRECTORY: directory,
-    VERSION: manifest.version,
+    VERSION: own.version,
   }
   for (const [file, text] of Object.entries(PLUGIN_TEMPLATE))
     await writeFile(
       join(target, file),
       text.replace(/NAME|DIRECTORY|VERSION/g, word => words[word] ?? word),
     )
-  await provide(manifest.name, root, target)
+  await provide(own.name, own.root, target)
   return { name, directory, files: files.map(file => `${directory}/${file}`) }
 }
 

@@ -187,6 +187,7 @@ test('inspect --json has everything, without secrets', async t => {
     'hooks',
     'catalog',
     'withheld',
+    'unmatched',
     'warnings',
   ]
   assert.deepEqual(Object.keys(found).sort(), keys.sort())

@@ -40,9 +40,10 @@ let pipeConfig: ConfigFile | undefined
 before(async () => {
   requireBuild()
   servers = await prepareRealServers()
-  const { upstreams } = servers
-  gateway = await serveHttpGateway({ version: 1, listeners: { main: { type: 'http', port: 0 } }, upstreams })
-  pipeConfig = await writeConfig({ version: 1, listeners: { pipe: { type: 'stdio' } }, upstreams })
+  // Lists are asked for once here, so the first one waits for all servers.
+  const common = { version: 1, lists: { stragglers: '20s' }, upstreams: servers.upstreams }
+  gateway = await serveHttpGateway({ ...common, listeners: { main: { type: 'http', port: 0 } } })
+  pipeConfig = await writeConfig({ ...common, listeners: { pipe: { type: 'stdio' } } })
 })
 
 after(async () => {

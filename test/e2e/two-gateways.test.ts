@@ -17,6 +17,8 @@ const [LOCAL, REMOTE] = ['local', 'remote'].map(side => join(EXAMPLE, side, 'gat
   string,
 ]
 const PATH = `${join(PACKAGE, 'node_modules/.bin')}:${process.env.PATH ?? ''}`
+/** Lists are compared here, so the first one waits for all servers. */
+const PATIENT = ['--set', 'lists.stragglers=20s']
 const LOCAL_TOOLS = ['list_directory', 'read_text_file', 'write_file'].map(name => `files__${name}`)
 const HAS_SHELL = process.platform !== 'win32'
 
@@ -82,7 +84,7 @@ async function saysWhatIsWhere(url: string, cwd: string): Promise<void> {
 }
 
 async function remoteGateway(t: TestContext, port: number): Promise<{ url: string; child: Child }> {
-  const args = ['serve', '-c', REMOTE, '--set', `listeners.main.port=${port}`]
+  const args = ['serve', '-c', REMOTE, '--set', `listeners.main.port=${port}`, ...PATIENT]
   const child = startChild(LAUNCHER, args, { ...process.env, PATH })
   t.after(() => child.stop())
   return { url: await child.line(line => /https?:\/\/[\w.:]+\/mcp\b/.exec(line)?.[0]), child }
@@ -92,7 +94,7 @@ async function localClient(t: TestContext, url: string, project: string) {
   const client = await connectV1(
     {
       command: process.execPath,
-      args: [LAUNCHER, 'serve', '-c', LOCAL],
+      args: [LAUNCHER, 'serve', '-c', LOCAL, ...PATIENT],
       env: { PATH, REMOTE_URL: url },
       cwd: project,
     },

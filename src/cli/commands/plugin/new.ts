@@ -24,7 +24,13 @@ export default class PluginNew extends GatewayCommand {
   async run(): Promise<void> {
     const { args, flags } = await this.parse(PluginNew)
     const { newPlugin, nextSteps } = await import('../../new-plugin.ts')
-    const written = await newPlugin({ ...flags, name: args.name, cwd: this.terminal.cwd })
+    const { name, version, root } = this.config
+    const written = await newPlugin({
+      ...flags,
+      name: args.name,
+      cwd: this.terminal.cwd,
+      own: { name, version, root },
+    })
     if (flags.json) return this.printJson(written)
     for (const line of nextSteps(written, this.terminal)) this.terminal.out.line(line)
   }
