@@ -166,9 +166,10 @@ export class Catalog {
   /** The thing of this name among those that cannot be listed now: as it was listed last or, if nothing ever was, perhaps. */
   former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined {
     for (const node of this.#graph.upstreams.values()) {
-      if (isUp(node.upstream) && !this.isMissing(node, kind)) continue
+      const isAway = !isUp(node.upstream) || this.isMissing(node, kind)
+      // A list that was late may have arrived since it was looked for.
       const known = this.#parts.lastKnown(node, kind, viewKey(kind, session))?.entries
-      const entries = this.#tapped(known ?? conceivable(node, kind, exposed), kind, session)
+      const entries = this.#tapped(known ?? (isAway ? conceivable(node, kind, exposed) : []), kind, session)
       const entry = entries.find(candidate => isCalled(candidate, exposed))
       if (entry !== undefined) return entry
     }
