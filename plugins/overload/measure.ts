@@ -6,6 +6,9 @@ const MIB = 1024 * 1024
 /** V8 from 13 on has a young generation of up to 192 MiB beside what `--max-old-space-size` says, older ones of 48 MiB. */
 const YOUNG = Number(process.versions.v8.split('.', 1)[0]) >= 13 ? 192 * MIB : 48 * MIB
 
+/** What is under way when the last request was let in needs room too, and a collection near the end takes seconds. */
+const RESERVE = 24 * MIB
+
 /** How full the process is: parts of one. */
 export interface Measure {
   heap(): number
@@ -16,7 +19,7 @@ export interface Measure {
 
 /** Measures of this process. The end of the old generation is what ends a process, and V8 tells only of old and young together. */
 export function measure(): Measure {
-  const heapLimit = v8.getHeapStatistics().heap_size_limit - YOUNG
+  const heapLimit = v8.getHeapStatistics().heap_size_limit - YOUNG - RESERVE
   const there = process.constrainedMemory()
   const memoryLimit = there > 0 ? Math.min(there, totalmem()) : totalmem()
   let gc: (() => void) | undefined

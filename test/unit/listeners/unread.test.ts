@@ -153,6 +153,31 @@ test('request bodies have a bound together, and small ones still come through', 
   assert.equal(gate.seen.length, 1)
 })
 
+test('a body counts with what its values take once they are parsed; one alone is taken', async t => {
+  const { gate, url } = await serve(t, { limits: { held: '16MiB', heldPerClient: '8MiB' } })
+  const values = { arguments: { list: Array.from({ length: 200_000 }, () => ({})) } }
+  const first = gate.next('slow/dense')
+  await deaf(t, url, post(modern('slow/dense', values)))
+  await first
+
+  const second = await send(url, modern('echo/x', values))
+  const plain = await send(url, modern('echo/x', { arguments: { text: 'y'.repeat(1000) } }))
+
+  assert.deepEqual([second.status, plain.status], [503, 200])
+})
+
+test('a body that says it is longer than there is room for is refused before it comes', async t => {
+  const { url } = await serve(t, { limits: { held: '2MiB', heldPerClient: '1MiB' } })
+  const { headers } = modern('echo/x')
+  const head = post({ headers, body: 'x'.repeat(2 * MIB) }).split('\r\n\r\n', 1)[0] ?? ''
+  const socket = await deaf(t, url, `${head}\r\n\r\n`)
+
+  socket.resume()
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+
+  assert.match(String(answer), /^HTTP\/1\.1 503 /)
+})
+
 test('a burst of more than 1 MiB does not cut a client that reads', async t => {
   const { gate, url } = await serve(t)
   const session = await initialize(url)
