@@ -37,7 +37,7 @@ export function measure(): Measure {
 function oldBytes(): number {
   let bytes = 0
   for (const { space_name: name, space_used_size: used } of v8.getHeapSpaceStatistics())
-    if (!name.startsWith('new_')) bytes += used
+    if (name !== 'new_space') bytes += used
   return bytes
 }
 
