@@ -106,11 +106,14 @@ function summed(fault: Fault, outcomes: readonly Outcome[]): Omit<Found, 'repeat
   return { fault, calls: outcomes.length, results, wrong, longestMs, codes }
 }
 
+/** No number is used twice, so that what arrives late from an earlier fault is not taken for a repetition. */
+let lastCall = 0
+
 async function callAll(agent: Agent, url: string, calls: number, atATime: number): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
-  let next = 0
+  let begun = 0
   const worker = async (): Promise<void> => {
-    while (next < calls) outcomes.push(await call(agent, url, ++next))
+    while (begun++ < calls) outcomes.push(await call(agent, url, ++lastCall))
   }
   await Promise.all(Array.from({ length: atATime }, worker))
   return outcomes
