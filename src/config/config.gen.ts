@@ -175,7 +175,7 @@ export interface ControlConfig {
   readonly socket?: string
 }
 /**
- * How full the process may be: of its heap limit (`--max-old-space-size`), and of the memory of its container or machine. It looks four times a second.
+ * How full the process may be: of its heap limit (`--max-old-space-size`) less 24 MiB, which a collection near the end needs, and of the memory of its container or machine. It looks four times a second.
  */
 export interface OverloadConfig {
   /**

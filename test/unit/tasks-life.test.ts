@@ -206,7 +206,8 @@ for (const isolation of ['session', 'principal', 'shared'] as const) {
   test(`a task of a modern client is found again at a legacy server with isolation: ${isolation}`, async t => {
     const server = closeAfter(t, await v1TaskServer())
     const upstreams = { t: { type: 'http', url: server.url, prefix: '', isolation } }
-    const gateway = closeAfter(t, await testGateway({ config: { upstreams } }))
+    const listeners = { main: { type: 'http', port: 0, eras: 'both' } }
+    const gateway = closeAfter(t, await testGateway({ config: { upstreams, listeners } }))
     const client = closeAfter(t, await testClient(gateway, { capabilities: DECLARED }))
     const taskId = await begin(client, 'greet')
 

@@ -79,7 +79,7 @@ function callerOf(
   headers: RequestHeaders,
 ): ReturnType<typeof identify> {
   const path = pathOf(request.url ?? '/')
-  if (request.method === 'OPTIONS' || path === '/livez') return ANONYMOUS
+  if (request.method === 'OPTIONS' || LIVE.has(path)) return ANONYMOUS
   return path === '/readyz' ? prober(edge, request) : identify(edge, request, headers)
 }
 
@@ -165,7 +165,9 @@ function upgradeRequired({ request, response }: Arrival): void {
   sendRefusal(response, { ...refused, headers: { upgrade: 'websocket', connection: 'upgrade' } })
 }
 
-const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
+/** Whether the process lives is for everybody to know. */
+const LIVE: ReadonlySet<string> = new Set(['/livez', '/healthz'])
+const PROBES: ReadonlySet<string> = new Set([...LIVE, '/readyz'])
 
 function routeOther(arrival: Arrival, path: string): Promise<void> | void {
   // Nobody was asked who sends it.
