@@ -70,7 +70,11 @@ export class HostedTask {
       return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
     if (!('result' in this.#outcome)) return { ...state }
     // It is a whole result of the call, as a modern server would have given it at once; that a tool failed is in the result.
-    return { ...state, status: 'completed', result: { resultType: 'complete', ...unrelated(this.#outcome.result.value()) } }
+    return {
+      ...state,
+      status: 'completed',
+      result: { resultType: 'complete', ...unrelated(this.#outcome.result.value()) },
+    }
   }
 
   /** What whoever does the work says of it. */
