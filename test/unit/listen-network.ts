@@ -120,9 +120,8 @@ export async function openOldStream(url: URL): Promise<OldStream> {
       return text === undefined ? undefined : parse(text)
     },
     post: async (message, headers) => {
-      const whole =
-        typeof message === 'string' || Array.isArray(message) ? message : { jsonrpc: '2.0', ...message }
-      const text = typeof whole === 'string' ? whole : JSON.stringify(whole)
+      const whole: unknown = Array.isArray(message) ? message : Object.assign({ jsonrpc: '2.0' }, message)
+      const text = typeof message === 'string' ? message : JSON.stringify(whole)
       const all = { 'content-type': 'application/json', ...headers }
       const answer = await fetch(new URL(endpoint, url), { method: 'POST', headers: all, body: text })
       await answer.arrayBuffer()
