@@ -65,6 +65,7 @@ async function answersSoon(client: Connection): Promise<void> {
 test('a tool without prefix of an upstream that has gone is not unknown: the error says what is away', async t => {
   const remote = closeAfter(t, await testUpstream({ tools: { far: () => 'far', secret: () => 'secret' } }))
   const { client } = await pair(t, remote, { tools: { deny: ['secret'], rename: { far: 'distant' } } })
+  while (!(await listed(client)).includes('distant')) await new Promise(resolve => setTimeout(resolve, 10))
   await call(client, 'distant')
   await remote.stop()
 
