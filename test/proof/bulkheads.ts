@@ -7,6 +7,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { firstMatch } from './bulkheads/first-match.ts'
 import { load, type Outcome } from './bulkheads/load.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -101,18 +102,6 @@ function start(args: readonly string[], stdio: ('ignore' | 'pipe' | 'inherit' | 
   const child = spawn(process.execPath, args, { stdio, cwd: directory })
   children.push(child)
   return child
-}
-
-function firstMatch(child: ChildProcess, from: 'stdout' | 'stderr', what: RegExp): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    child[from]?.setEncoding('utf8').on('data', (chunk: string) => {
-      text = (text + chunk).slice(-10_000)
-      const found = what.exec(text)?.[0]
-      if (found !== undefined) resolve(found)
-    })
-    child.once('exit', () => reject(new Error(`it ended: ${text}`)))
-  })
 }
 
 function ended(child: ChildProcess): Promise<void> {

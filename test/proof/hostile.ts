@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as passed } from 'node:timers/promises'
 import { makeKey } from '../../src/cli/new-key.ts'
+import { firstMatch } from './bulkheads/first-match.ts'
 import { load, type Outcome } from './bulkheads/load.ts'
 import type { Tally } from './hostile/attacker.ts'
 import type { Probe } from './hostile/probe.ts'
@@ -96,7 +97,7 @@ async function prove(): Promise<void> {
   }
 }
 
-/** The hostile servers are started anew, so that what they list now is asked for. */
+/** Asks for the lists anew, as the hostile servers may list something else now. */
 async function refresh(url: string): Promise<void> {
   await load(url, ['tools/list', 'resources/templates/list'], 1, 1000, HEALTHY)
 }
@@ -200,16 +201,4 @@ function start(args: readonly string[], stdout: 'pipe' | 'ignore'): ChildProcess
   child.stderr?.resume()
   children.push(child)
   return child
-}
-
-function firstMatch(child: ChildProcess, from: 'stdout' | 'stderr', what: RegExp): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    child[from]?.setEncoding('utf8').on('data', (chunk: string) => {
-      text = (text + chunk).slice(-10_000)
-      const found = what.exec(text)?.[0]
-      if (found !== undefined) resolve(found)
-    })
-    child.once('exit', () => reject(new Error(`it ended: ${text}`)))
-  })
 }
