@@ -140,7 +140,7 @@ export interface ListsConfig {
    */
   readonly pageSize: number
   /**
-   * How long a list waits for an upstream that is still starting, or was never listed, while no other has anything to show. What comes later is announced by `list_changed`.
+   * How long a list waits for an upstream that is still starting, or was never listed, while no other has anything to show. What comes later is announced by `list_changed`. A call by a name that no list has waits as long for lists that are late for the first time; where all have come, such a name is unknown at once.
    */
   readonly grace: string | number
   /**

@@ -23,11 +23,16 @@ export function mergedCapabilities(graph: Graph): JsonObject {
   return merged
 }
 
-/** Whether any upstream may have a capability, without merging what all of them have: every exchange asks. */
+/**
+ * Whether any upstream may have a capability, without merging what all of them have: every exchange asks. One that was never
+ * reached may have any.
+ */
 export function offersCapability({ upstreams }: Graph, capability: string): boolean {
-  for (const node of upstreams.values())
-    if ((node.upstream.server?.capabilities ?? unknownCapabilities(node))[capability] !== undefined)
+  for (const { upstream } of upstreams.values()) {
+    const { server, state } = upstream
+    if (server === undefined ? state !== 'stopped' : server.capabilities[capability] !== undefined)
       return true
+  }
   return false
 }
 

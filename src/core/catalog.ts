@@ -8,7 +8,7 @@ import { entryOf, isCalled, type CatalogEntry } from './catalog-entry.ts'
 import { offersCapability } from './capabilities.ts'
 import type { Part } from './fanout.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
-import { Parts } from './parts.ts'
+import { Parts, type LateList } from './parts.ts'
 import type { Answer, Exchange, Principal, Session } from './ports.ts'
 import { ANONYMOUS, principalKey, viewerKey } from './principal.ts'
 import { isUp } from './up.ts'
@@ -151,6 +151,11 @@ export class Catalog {
       if (node.upstream.state !== 'stopped') this.#report(name, kind, error)
       return undefined
     }
+  }
+
+  /** A first list of an upstream that is late for this caller, and still worth waiting for. */
+  late(node: UpstreamNode, kind: Kind, viewer: Viewer): LateList | undefined {
+    return this.#parts.late(node, kind, viewKey(kind, viewer))
   }
 
   /** What is amiss with an upstream's lists, by kind. */

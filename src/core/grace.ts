@@ -24,16 +24,20 @@ export class Grace {
     this.#shown.resolve()
   }
 
+  /** How much longer an upstream that starts may be waited for where nothing else can be shown. */
+  left(upstream: Upstream): number {
+    const since = this.#since.get(upstream)
+    return since === undefined ? this.ms : this.ms - (this.#clock.now() - since)
+  }
+
   /** Waits for an upstream to be spoken to for the first time, as long as that is still reasonable. */
   async wait(upstream: Upstream): Promise<void> {
     const started = upstream.start().then(() => {
       if (upstream.server !== undefined) this.shown()
     })
-    const now = this.#clock.now()
-    const since = this.#since.get(upstream) ?? now
-    this.#since.set(upstream, since)
-    const spent = now - since
-    if (spent < this.ms) await this.within(started, { longest: this.ms - spent, spent })
+    if (!this.#since.has(upstream)) this.#since.set(upstream, this.#clock.now())
+    const left = this.left(upstream)
+    if (left > 0) await this.within(started, { longest: left, spent: this.ms - left })
   }
 
   /** Waits for the first list of an upstream: at most so long, and less where others have something to show. True when it came in time. */

@@ -14,13 +14,21 @@ const MAX_SHELVES = 1024
 interface Shelf {
   /** As it was listed last. */
   known: Part | undefined
-  /** A list that took too long is on its way still. */
-  isLate: boolean
+  /** The list that took too long and is on its way still. */
+  late: Promise<Outcome> | undefined
+  /** Since when no list has come that anybody could use. */
+  lateSince: number | undefined
   /** Why the last one that took too long was not taken in the end. */
   failure: string | undefined
 }
 
 type Outcome = { readonly part: Part } | { readonly error: unknown }
+
+/** What a first list waits for, and how much longer it is worth waiting for. */
+export interface LateList {
+  readonly done: Promise<unknown>
+  readonly leftMs: number
+}
 
 /**
  * What each upstream lists, without waiting long for a slow one: what is late is used when it arrives, and what was
@@ -56,6 +64,27 @@ export class Parts {
     )?.[1].known
   }
 
+  /** A first list of an upstream that is late, as one caller sees it; undefined where none is, or its grace is over. */
+  late(node: UpstreamNode, kind: Kind, caller: string): LateList | undefined {
+    const list = this.#starting(node) ?? this.#lateList(node, kind, caller)
+    return list !== undefined && list.leftMs > 0 ? list : undefined
+  }
+
+  /** One that starts has no list on its way: it is asked when it is up. */
+  #starting({ upstream }: UpstreamNode): LateList | undefined {
+    if (upstream.server !== undefined || upstream.state !== 'starting') return undefined
+    return { done: upstream.start(), leftMs: this.#graph.grace.left(upstream) }
+  }
+
+  #lateList(node: UpstreamNode, kind: Kind, caller: string): LateList | undefined {
+    const { clock, grace } = this.#graph
+    for (const [key, { known, late, lateSince }] of this.#shelves.get(node) ?? []) {
+      if (late === undefined || known !== undefined || !key.startsWith(`${kind}\n${caller}\n`)) continue
+      return { done: late, leftMs: grace.ms - (clock.now() - (lateSince ?? 0)) }
+    }
+    return undefined
+  }
+
   /**
    * One upstream's list; `caller` says whose view it is for.
    * @throws GatewayError when there is none to give.
@@ -64,10 +93,11 @@ export class Parts {
     if (lacks(node, kind)) return EMPTY
     const call = listCall(this.#graph, node, kind, session)
     const shelf = this.#shelf(node, kind, caller, call)
-    if (shelf.isLate) return this.#meanwhile(node, kind, shelf)
+    if (shelf.late !== undefined) return this.#meanwhile(node, kind, shelf)
     const flight = settled(fetchPart(this.#graph, node, kind, session, call))
     if (await this.#waits(node, shelf, flight)) return this.#arrived(node, kind, shelf, await flight)
-    shelf.isLate = true
+    shelf.late = flight
+    shelf.lateSince ??= this.#graph.clock.now()
     void flight.then(outcome => this.#cameLate(node, kind, shelf, outcome))
     return this.#meanwhile(node, kind, shelf)
   }
@@ -91,15 +121,17 @@ export class Parts {
     }
     shelf.known = outcome.part
     shelf.failure = undefined
+    shelf.lateSince = undefined
     this.#isWell(node, kind)
     this.#graph.grace.shown()
     return outcome.part
   }
 
   #cameLate(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): void {
-    shelf.isLate = false
+    shelf.late = undefined
     if ('error' in outcome) return this.#failedLate(node, kind, shelf, reasonOf(outcome.error))
     shelf.failure = undefined
+    shelf.lateSince = undefined
     const isNew = shelf.known === undefined || !isSame(shelf.known, outcome.part)
     shelf.known = outcome.part
     this.#isWell(node, kind)
@@ -155,13 +187,17 @@ export class Parts {
     if (shelves === undefined) this.#shelves.set(node, (shelves = new Map<string, Shelf>()))
     const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)
     const key = `${kind}\n${caller}\n${sent}`
-    const shelf = shelves.get(key) ?? { known: undefined, isLate: false, failure: undefined }
+    const shelf = shelves.get(key) ?? emptyShelf()
     shelves.delete(key)
     shelves.set(key, shelf)
     const oldest = shelves.keys().next().value
     if (shelves.size > MAX_SHELVES && oldest !== undefined) shelves.delete(oldest)
     return shelf
   }
+}
+
+function emptyShelf(): Shelf {
+  return { known: undefined, late: undefined, lateSince: undefined, failure: undefined }
 }
 
 function settled(work: Promise<Part>): Promise<Outcome> {

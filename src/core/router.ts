@@ -8,6 +8,7 @@ import { entryOf, isCalled, type CatalogEntry } from './catalog-entry.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
 import type { Call, Exchange, Route, Session } from './ports.ts'
 import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
+import { findInTime } from './late-lists.ts'
 import { isUp } from './up.ts'
 import { matchesTemplate } from './uri-template.ts'
 
@@ -37,10 +38,9 @@ export class Router {
   }
 
   /** Whose a URI is, and what its owner calls it. */
-  async owner(uri: string, session: Session): Promise<CatalogEntry | undefined> {
-    return (
-      this.#graph.catalog.current('resources', session)?.find(uri) ?? this.#listed('resources', uri, session)
-    )
+  async owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined> {
+    const known = this.#graph.catalog.current('resources', exchange.session)?.find(uri)
+    return known ?? this.#find(exchange, 'resources', uri)
   }
 
   /** A route decided by a plugin, checked against what this caller may see. */
@@ -115,13 +115,23 @@ export class Router {
     name: string,
     params: (original: string) => JsonObject,
   ): Promise<Found> {
-    const found =
-      (await this.#byPrefix(kind, name, exchange.session)) ??
-      (await this.#listed(kind, name, exchange.session))
+    const found = await this.#find(exchange, kind, name)
     if (found !== undefined) return { to: 'one', upstream: found.upstream, params: params(found.original) }
     const away = this.#awayOwner(kind, name, exchange.session)
     if (away !== undefined) return { to: 'one', upstream: away.upstream, params: params(away.original) }
     return unknown(exchange, kind, name)
+  }
+
+  /** Whose a name is: by the lists, waiting for those that are late for the first time, else by what they suggest. */
+  async #find(exchange: Exchange, kind: Kind, name: string): Promise<CatalogEntry | undefined> {
+    const { session } = exchange
+    const wanted = { kinds: listsFor(kind), session, exchange }
+    const found = await findInTime(
+      this.#graph,
+      wanted,
+      async () => (await this.#byPrefix(kind, name, session)) ?? (await this.#listed(kind, name, session)),
+    )
+    return found ?? (kind === 'resources' ? this.#suggested(name, session) : undefined)
   }
 
   /** Asks only the upstream whose prefix the name carries, so that a slow neighbour costs nothing. */
@@ -144,7 +154,7 @@ export class Router {
 
   async #listed(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
     const entry = await this.#graph.catalog.find(kind, session, name)
-    return entry ?? (kind === 'resources' ? this.#resourceOwner(name, session) : undefined)
+    return entry ?? (kind === 'resources' ? this.#byTemplate(name, session) : undefined)
   }
 
   /** A name of an upstream that is down, or cannot list now, goes there, so that the caller learns why. */
@@ -163,13 +173,21 @@ export class Router {
   }
 
   /** Servers may serve URIs they do not list: by template, else by the only one, else by whoever lists that origin. */
-  async #resourceOwner(uri: string, session: Session): Promise<CatalogEntry | undefined> {
+  async #byTemplate(uri: string, session: Session): Promise<CatalogEntry | undefined> {
     if (this.#isUnclear(uri)) return undefined
     const templates = await this.#graph.catalog.load('resourceTemplates', session)
-    const byTemplate = templates.entries.find(({ original }) =>
+    const template = templates.entries.find(({ original }) =>
       matchesTemplate(canonicalPattern(original), uri),
     )
-    const upstream = byTemplate?.upstream ?? this.#onlyWithResources() ?? this.#sameOrigin(uri, session)
+    return this.#unlisted(uri, template?.upstream, session)
+  }
+
+  #suggested(uri: string, session: Session): CatalogEntry | undefined {
+    if (this.#isUnclear(uri)) return undefined
+    return this.#unlisted(uri, this.#onlyWithResources() ?? this.#sameOrigin(uri, session), session)
+  }
+
+  #unlisted(uri: string, upstream: string | undefined, session: Session): CatalogEntry | undefined {
     const node = upstream === undefined ? undefined : this.#graph.upstreams.get(upstream)
     if (node === undefined) return undefined
     const entry = entryOf('resources', node.upstream.name, uri, node.prefix, { uri, name: uri })
@@ -199,6 +217,11 @@ export class Router {
     if (template !== undefined) return { to: 'one', upstream: template.upstream, params: exchange.params }
     return this.#owner(exchange, kind, name, renamed)
   }
+}
+
+/** The lists in which a thing of this kind may show whose it is. */
+function listsFor(kind: Kind): readonly Kind[] {
+  return kind === 'resources' ? ['resources', 'resourceTemplates'] : [kind]
 }
 
 interface Target {

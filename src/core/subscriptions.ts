@@ -107,7 +107,7 @@ export function unsubscribe(exchange: Exchange, graph: Graph): Answer {
 async function hold(uri: string, holder: object, graph: Graph, exchange: Exchange): Promise<Answer> {
   const done: Answer = { result: Payload.of({}) }
   const name = canonicalOr(uri)
-  const owner = await graph.router.owner(name, exchange.session)
+  const owner = await graph.router.owner(name, exchange)
   if (owner === undefined)
     return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
   const place = graph.lane.hold(name, owner, holder)

@@ -1,0 +1,309 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import {
+  closeAfter,
+  testClient,
+  TestClock,
+  testGateway,
+  testUpstream,
+  type TestUpstream,
+} from '../../../src/testing/index.ts'
+
+/** Others have something to show soon; whoever waits out the grace of a first list does not end within a test. */
+const LISTS = { grace: '10m', stragglers: 50, wait: 50 }
+const GRACE_MS = 600_000
+
+/** What a slow server offers, and under which names a configuration shows it. */
+const OFFER = {
+  tools: { far: () => 'from afar' },
+  prompts: { letter: () => 'Dear reader' },
+  resources: { 'far://one': 'text' },
+  resourceTemplates: [{ uriTemplate: 'far://{id}', name: 'any' }],
+  capabilities: { completions: {} },
+  methods: { 'completion/complete': () => ({ completion: { values: ['yes'] } }) },
+}
+const RENAMED = {
+  tools: { rename: { far: 'distant' } },
+  prompts: { rename: { letter: 'note' } },
+  resources: { rename: { 'far://one': 'far://renamed' } },
+}
+
+/** A way to a server that keeps all who come waiting until it opens. */
+async function shutDoor(t: TestContext, { url }: TestUpstream): Promise<{ url: string; open: () => void }> {
+  let open = (): void => undefined
+  const opened = new Promise<void>(resolve => (open = resolve))
+  const server = createServer(socket => {
+    socket.on('error', () => socket.destroy()).pause()
+    void opened.then(() => {
+      const inner = connect(Number(new URL(url).port), '127.0.0.1')
+      inner.on('error', () => socket.destroy())
+      socket.pipe(inner).pipe(socket)
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  return { url: `http://127.0.0.1:${address.port}/mcp`, open }
+}
+
+interface Late {
+  readonly spec?: JsonObject
+  readonly config?: JsonObject
+  readonly clock?: TestClock
+}
+
+/** A gateway with a server that starts slowly, beside one that is there; `request` waits until others have been shown. */
+async function besideLate(t: TestContext, { spec = RENAMED, config = {}, clock }: Late = {}) {
+  const quick = closeAfter(t, await testUpstream({ tools: { near: () => 'near' } }))
+  const slow = closeAfter(t, await testUpstream(OFFER))
+  const door = await shutDoor(t, slow)
+  const upstreams = { slow: { type: 'http', url: door.url, startupTimeout: '1h', ...spec } }
+  const gateway = closeAfter(
+    t,
+    await testGateway({
+      settle: false,
+      upstreams: { quick },
+      config: { lists: LISTS, cache: false, ...config, upstreams },
+      ...(clock === undefined ? {} : { clock }),
+    }),
+  )
+  const client = closeAfter(t, await testClient(gateway))
+  await client.request('tools/call', { name: 'quick__near', arguments: {} })
+  const shown = async (): Promise<void> => {
+    const { result } = await client.request('tools/list')
+    assert.deepEqual(
+      (result?.tools as { name: string }[]).map(({ name }) => name),
+      ['quick__near'],
+    )
+  }
+  return { gateway, client, slow, open: door.open, shown }
+}
+
+const FIRST_REQUESTS: readonly (readonly [string, string, JsonObject, JsonObject])[] = [
+  [
+    'a renamed tool is called',
+    'tools/call',
+    { name: 'slow__distant', arguments: {} },
+    { content: [{ type: 'text', text: 'from afar' }] },
+  ],
+  [
+    'a renamed prompt is asked for',
+    'prompts/get',
+    { name: 'slow__note' },
+    { messages: [{ role: 'user', content: { type: 'text', text: 'Dear reader' } }] },
+  ],
+  [
+    'a renamed resource is read',
+    'resources/read',
+    { uri: 'far://renamed' },
+    { contents: [{ uri: 'far://one', mimeType: 'text/plain', text: 'text' }] },
+  ],
+  [
+    'an argument of a renamed prompt is completed',
+    'completion/complete',
+    { ref: { type: 'ref/prompt', name: 'slow__note' }, argument: { name: 'to', value: '' } },
+    { completion: { values: ['yes'] } },
+  ],
+  [
+    'an argument of a template is completed',
+    'completion/complete',
+    { ref: { type: 'ref/resource', uri: 'far://{id}' }, argument: { name: 'id', value: '' } },
+    { completion: { values: ['yes'] } },
+  ],
+]
+
+for (const [what, method, params, expected] of FIRST_REQUESTS)
+  test(`${what} before its server, which starts slowly, was ever listed: it is waited for`, async t => {
+    const { client, open, shown } = await besideLate(t)
+
+    const asked = client.request(method, params)
+    await shown()
+    open()
+
+    const { result, error } = await asked
+    assert.equal(error, undefined)
+    const { resultType: _type, _meta, ttlMs: _ttl, cacheScope: _scope, ...rest } = result ?? {}
+    assert.deepEqual(rest, expected)
+  })
+
+test('a tool under the prefix of a profile is waited for like a renamed one', async t => {
+  const config = {
+    listeners: { main: { type: 'http', port: 0, profile: 'short' } },
+    profiles: { short: { prefixes: { slow: 's-' } } },
+  }
+  const { client, open, shown } = await besideLate(t, { spec: {}, config })
+
+  const called = client.request('tools/call', { name: 's-far', arguments: {} })
+  await shown()
+  open()
+
+  assert.deepEqual((await called).result?.content, [{ type: 'text', text: 'from afar' }])
+})
+
+test('a tool over REST is waited for as well', async t => {
+  const { gateway, open, shown } = await besideLate(t, { config: { rest: {} } })
+
+  const called = fetch(new URL('/tools/call', gateway.url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'slow__distant', arguments: {} }),
+  })
+  await shown()
+  open()
+
+  const reply = await called
+  assert.equal(reply.status, 200)
+  assert.deepEqual(((await reply.json()) as JsonObject).content, [{ type: 'text', text: 'from afar' }])
+})
+
+test('a renamed resource of a server that starts slowly can be subscribed to before it was listed', async t => {
+  const quick = closeAfter(
+    t,
+    await testUpstream({
+      resources: { 'near://one': 'x' },
+      capabilities: { resources: { subscribe: true } },
+    }),
+  )
+  const slow = closeAfter(
+    t,
+    await testUpstream({
+      ...OFFER,
+      era: 'legacy',
+      capabilities: { resources: { subscribe: true } },
+      methods: { 'resources/subscribe': () => ({}) },
+    }),
+  )
+  const door = await shutDoor(t, slow)
+  const gateway = closeAfter(
+    t,
+    await testGateway({
+      settle: false,
+      upstreams: { quick },
+      config: { lists: LISTS, upstreams: { slow: { type: 'http', url: door.url, ...RENAMED } } },
+    }),
+  )
+  const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
+  await client.request('resources/read', { uri: 'near://one' })
+
+  const subscribed = client.request('resources/subscribe', { uri: 'far://renamed' })
+  await client.request('resources/list')
+  door.open()
+
+  assert.deepEqual((await subscribed).result, {})
+  assert.equal(slow.received('resources/subscribe').length, 1)
+})
+
+test('a resource that a slow server lists is not read from the only other one that has resources', async t => {
+  const quick = closeAfter(t, await testUpstream({ resources: { 'near://one': 'x' } }))
+  const slow = closeAfter(t, await testUpstream(OFFER))
+  const door = await shutDoor(t, slow)
+  const upstreams = { slow: { type: 'http', url: door.url } }
+  const gateway = closeAfter(
+    t,
+    await testGateway({ settle: false, upstreams: { quick }, config: { lists: LISTS, upstreams } }),
+  )
+  const client = closeAfter(t, await testClient(gateway))
+  await client.request('resources/read', { uri: 'near://one' })
+
+  const read = client.request('resources/read', { uri: 'far://one' })
+  await client.request('resources/list')
+  door.open()
+
+  assert.equal((await read).error, undefined)
+  assert.deepEqual(
+    quick.received('resources/read').map(({ params }) => params?.uri),
+    ['near://one'],
+  )
+})
+
+test('a list that is late for the first time, of a server that is up, is waited for as well', async t => {
+  const quick = closeAfter(t, await testUpstream({ tools: { near: () => 'near' } }))
+  const slow = closeAfter(t, await testUpstream({ tools: { far: () => 'from afar' } }))
+  let release = (): void => undefined
+  const held = new Promise<void>(resolve => (release = resolve))
+  slow.offer.methods.set('tools/list', async () => {
+    await held
+    return { tools: [{ name: 'far', inputSchema: { type: 'object' } }] }
+  })
+  const config = { lists: LISTS, upstreams: { slow: RENAMED } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { quick, slow }, config }))
+  const client = closeAfter(t, await testClient(gateway))
+
+  const called = client.request('tools/call', { name: 'slow__distant', arguments: {} })
+  await client.request('tools/list')
+  release()
+
+  assert.deepEqual((await called).result?.content, [{ type: 'text', text: 'from afar' }])
+})
+
+test('a name that nobody has is unknown at once where every server has listed', async t => {
+  const quick = closeAfter(t, await testUpstream({ tools: { near: () => 'near' } }))
+  const config = { lists: LISTS, upstreams: { quick: RENAMED } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { quick }, config }))
+  const client = closeAfter(t, await testClient(gateway))
+
+  for (const [method, params] of [
+    ['tools/call', { name: 'nobody', arguments: {} }],
+    ['prompts/get', { name: 'nobody' }],
+    ['resources/read', { uri: 'no:body' }],
+  ] as const)
+    assert.ok((await client.request(method, params)).error !== undefined)
+})
+
+test('a server that never starts keeps unknown names waiting for the grace of a first list, and only once', async t => {
+  const clock = new TestClock()
+  const { client, shown } = await besideLate(t, { clock })
+  const first = client.request('tools/call', { name: 'nobody', arguments: {} })
+  await shown()
+
+  clock.pass(GRACE_MS)
+
+  assert.equal((await first).error?.message, 'Unknown tool: nobody')
+  const again = await client.request('tools/call', { name: 'nobody', arguments: {} })
+  assert.equal(again.error?.message, 'Unknown tool: nobody')
+})
+
+test('a list that never comes, of a server that is up, keeps unknown names waiting as long, and only once', async t => {
+  const clock = new TestClock()
+  const quick = closeAfter(t, await testUpstream({ tools: { near: () => 'near' } }))
+  const slow = closeAfter(t, await testUpstream({ tools: {} }))
+  slow.offer.methods.set('tools/list', () => new Promise(() => undefined))
+  const config = { lists: LISTS, upstreams: { slow: RENAMED } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { quick, slow }, config, clock }))
+  const client = closeAfter(t, await testClient(gateway))
+  const call = () => client.request('tools/call', { name: 'nobody', arguments: {} })
+  const first = call()
+  await client.request('tools/list')
+
+  // That the request for the list itself runs out of time makes it none that came.
+  clock.pass(GRACE_MS)
+
+  assert.match(String((await first).error?.message), /nobody|slow/)
+  assert.ok((await call()).error !== undefined)
+  assert.ok((await call()).error !== undefined)
+})
+
+test('a client that cancels such a call is not kept waiting', async t => {
+  const { client, shown } = await besideLate(t)
+  const call = client.start('tools/call', { name: 'slow__distant', arguments: {} })
+  await shown()
+
+  await call.cancel()
+
+  assert.equal((await call.reply).isCancelled, true)
+})
+
+test('without renames a name says whose it is, and the call goes there at once', async t => {
+  const { client, slow, open, shown } = await besideLate(t, { spec: {} })
+  slow.offer.methods.set('tools/list', () => new Promise(() => undefined))
+
+  const called = client.request('tools/call', { name: 'slow__far', arguments: {} })
+  await shown()
+  open()
+
+  assert.deepEqual((await called).result?.content, [{ type: 'text', text: 'from afar' }])
+})
