@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import { lookAlike } from '../protocol/look-alikes.ts'
 import { canonicalOr } from '../protocol/uri.ts'
 import type { Exchange } from './ports.ts'
 
@@ -45,7 +46,16 @@ function withOneReference(params: Params): Settled {
   if (!isObject(ref)) return invalid('"ref" must be an object')
   const members = MEMBERS.get(ref.type)
   if (members === undefined) return invalid('"ref.type" must be "ref/prompt" or "ref/resource"')
-  const [member, other] = members
+  const odd = Object.keys(ref).find(lookAlike)
+  if (odd !== undefined) return invalid(`"${odd}" in "ref" may be read as another member`)
+  return withOneName(params, ref, members)
+}
+
+function withOneName(
+  params: Params,
+  ref: JsonObject,
+  [member, other]: readonly ['name' | 'uri', 'name' | 'uri'],
+): Settled {
   const name = ref[member]
   if (ref[other] !== undefined) return invalid('"ref" names a prompt and a resource')
   if (typeof name !== 'string') return invalid(`"ref.${member}" must be a string`)

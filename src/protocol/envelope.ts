@@ -1,5 +1,6 @@
 import { CARE, checkJson, type Care, type JsonVisitor } from './check-json.ts'
 import { found } from './json-scalars.ts'
+import { lookAlike } from './look-alikes.ts'
 import { keyText } from './members.ts'
 import { ScanError } from './scan.ts'
 import { hasEscape } from './unique-names.ts'
@@ -17,6 +18,8 @@ for (const [key, place] of PLACES)
 const LONGEST = Math.max(...BY_LENGTH.keys())
 /** Every character of a key may be written as `\u0000`. */
 const LONGEST_ESCAPED = 6 * LONGEST
+/** No member of `params` that counts is longer, with every character as an escape. */
+const LONGEST_PARAMETER = 6 * 16
 const PARAMS = KEYS.indexOf('params')
 const RESULT = KEYS.indexOf('result')
 const EMPTY = Buffer.alloc(0)
@@ -107,7 +110,8 @@ export class Envelope implements JsonVisitor {
   }
 
   inner(nameStart: number, nameEnd: number, start: number, end: number): void {
-    if (this.#entered === RESULT && isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
+    if (this.#entered === PARAMS) refuseLookAlike(this.#bytes, nameStart, nameEnd)
+    else if (this.#entered === RESULT && isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
       this.#typeStart = start
       this.#typeEnd = end
     }
@@ -132,6 +136,18 @@ function isName(bytes: Buffer, start: number, end: number, name: Buffer): boolea
   if (equals(bytes, start, end, name)) return true
   if (end - start > 6 * name.length || !hasEscape(bytes, start, end)) return false
   return keyText(bytes, start, end) === name.toString()
+}
+
+/** Names that most parameters have: they are found without making a string. */
+const USUAL = ['name', 'arguments', '_meta'].map(name => Buffer.from(name))
+
+/** @throws ScanError where some readers take the name for one by which rules decide, and others do not. */
+function refuseLookAlike(bytes: Buffer, start: number, end: number): void {
+  for (const name of USUAL) if (equals(bytes, start, end, name)) return
+  if (end - start > LONGEST_PARAMETER) return
+  const name = JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string
+  const known = lookAlike(name)
+  if (known !== undefined) throw new ScanError(`"${name}" in "params" may be read as "${known}"`, false)
 }
 
 function placeOf(bytes: Buffer, start: number, end: number): number {

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
+import { lookAlike } from '../../../src/protocol/look-alikes.ts'
+
+test('a name that readers which fold case take for a parameter is found', () => {
+  for (const [name, known] of [
+    ['Name', 'name'],
+    ['NAME', 'name'],
+    ['argument\u017f', 'arguments'],
+    ['tas\u212aId', 'taskId'],
+    ['taskid', 'taskId'],
+    ['REQUESTSTATE', 'requestState'],
+    ['_META', '_meta'],
+  ] as const)
+    assert.equal(lookAlike(name), known)
+  for (const name of ['name', 'taskId', 'names', 'n\u00e4me', 'x', '', '__proto__'])
+    assert.equal(lookAlike(name), undefined)
+})
+
+test('a message with such a parameter is refused, and named; deep in its arguments it is the tool’s', () => {
+  const read = (params: string): ReturnType<typeof parseMessage> =>
+    parseMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`))
+  const refused = read('{"name":"a","\\u004eame":"b"}')
+
+  assert.ok(refused.kind === 'malformed' && refused.error.code === -32600)
+  assert.match(refused.error.message, /"Name" in "params" may be read as "name"/)
+  assert.equal(read('{"name":"a","arguments":{"Name":"b","name":"c"}}').kind, 'request')
+})
