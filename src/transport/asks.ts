@@ -80,6 +80,11 @@ export class Asks {
     return true
   }
 
+  /** Whether the server waits for a reply of this exchange's client. */
+  isAsked(exchange: Exchange): boolean {
+    return this.#waiting.values().some(ask => ask.exchange === exchange)
+  }
+
   /** Nobody waits for the client of this exchange any longer: the server is told, and the client. */
   takeBack(exchange: Exchange, why: string): void {
     for (const [id, ask] of this.#waiting.entries()) {

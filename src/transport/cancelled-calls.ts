@@ -1,16 +1,17 @@
 import type { Clock } from '../core/ports.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
-import type { Habit } from './habits.ts'
+import type { Behaviour } from './habits.ts'
 
-/** How long a server that does not answer a cancelled call may still speak of it, in steps: a gateway that is late reads what came meanwhile before it counts on. */
-const STEPS = 10
+/** How long a cancelled call that is not answered may still ask, and log, in steps: a gateway that is late reads what came meanwhile before it counts on. */
+const STEPS_TO_ASK = 2
+const STEPS_TO_LOG = 10
 const STEP_MS = 1000
 /** Cancelled calls that are told apart; the rest are one. */
 const MAX_CALLS = 1000
 const REST = Symbol('the rest')
 
 interface Cancelled {
-  readonly habit: Habit | undefined
+  behaviour: Behaviour | undefined
   steps: number
 }
 
@@ -22,7 +23,7 @@ export class CancelledCalls {
   #takeBack: (() => void) | undefined
   #mayAsk = 0
 
-  /** `gone` runs when the server is done with one. */
+  /** `gone` runs when one of them can no longer ask. */
   constructor(clock: Clock, gone: () => void) {
     this.#clock = clock
     this.#gone = gone
@@ -37,15 +38,16 @@ export class CancelledCalls {
     return this.#mayAsk > 0
   }
 
-  get habits(): Habit[] {
-    return [...this.#calls.values()].flatMap(({ habit }) => habit ?? [])
+  /** The observed behaviour of those that may. */
+  get behaviours(): Behaviour[] {
+    return [...this.#calls.values()].flatMap(({ behaviour }) => behaviour ?? [])
   }
 
-  add(id: RpcId, habit: Habit | undefined): void {
+  add(id: RpcId, behaviour: Behaviour | undefined): void {
     const key = this.#calls.size < MAX_CALLS ? id : REST
     this.#remove(key)
-    this.#calls.set(key, { habit, steps: 0 })
-    if (habit !== undefined) this.#mayAsk++
+    this.#calls.set(key, { behaviour, steps: 0 })
+    if (behaviour !== undefined) this.#mayAsk++
     this.#takeBack ??= this.#clock.after(STEP_MS, () => this.#step())
   }
 
@@ -62,15 +64,25 @@ export class CancelledCalls {
   }
 
   #remove(key: RpcId | symbol): boolean {
-    if (this.#calls.get(key)?.habit !== undefined) this.#mayAsk--
+    this.#silence(this.#calls.get(key))
     return this.#calls.delete(key)
   }
 
+  /** A call can no longer ask. */
+  #silence(call: Cancelled | undefined): void {
+    if (call?.behaviour === undefined) return
+    call.behaviour = undefined
+    this.#mayAsk--
+  }
+
   #step(): void {
-    const before = this.#calls.size
-    for (const [key, call] of this.#calls) if (++call.steps > STEPS) this.#remove(key)
+    const before = this.#mayAsk
+    for (const [key, call] of this.#calls) {
+      if (++call.steps > STEPS_TO_ASK) this.#silence(call)
+      if (call.steps > STEPS_TO_LOG) this.#calls.delete(key)
+    }
     const isOver = this.#calls.size === 0
     this.#takeBack = isOver ? undefined : this.#clock.after(STEP_MS, () => this.#step())
-    if (this.#calls.size < before) this.#gone()
+    if (this.#mayAsk < before) this.#gone()
   }
 }

@@ -3,57 +3,86 @@ import type { RpcResponse } from '../protocol/jsonrpc.ts'
 import { METHODS } from '../protocol/methods.ts'
 
 /**
- * What is known of one tool, prompt or method of a server: `quiet` was answered without an ask, `suspect` was open when
- * an ask came that could have been its, `asks` was seen asking.
+ * What was observed of one tool, prompt or method: `quiet` was answered without asking its client, `suspect` was open
+ * when a request came that could be for several calls, `asks` was seen to ask.
  */
-export type Manner = 'unknown' | 'quiet' | 'suspect' | 'asks'
+type Observed = 'unknown' | 'quiet' | 'suspect' | 'asks'
 
-/** Things remembered of one sort; the oldest is forgotten first. */
+/** Tools remembered of one server; the oldest is forgotten first. */
 const MAX_KNOWN = 2000
-/** Answers that prove little, after which a thing counts as quiet. */
+/** Answers that prove little, after which a tool counts as quiet. */
 const MAX_WEAK = 3
-/** What is asked of a server in nobody's name. */
-const NOBODYS: ReadonlySet<string> = new Set([
+/** How long a call that asks is alone without asking, in ticks of the scheduler: at first, and after one of its requests was refused. */
+const ALONE = 20
+const ALONE_LONG = 100
+/** Methods by which a client subscribes: they never make a server ask. */
+const SUBSCRIPTIONS: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'resources/unsubscribe',
   'logging/setLevel',
 ])
 
-/** How one tool, prompt or method behaves. */
-export class Habit {
-  manner: Manner = 'unknown'
-  /** Whether it shares the pipe with nobody any more. */
-  isJealous = false
+/** The observed behaviour of one tool, prompt or method. */
+export class Behaviour {
+  /** Ticks for which its call keeps others back while it does not ask. */
+  aloneFor = ALONE
+  #observed: Observed = 'unknown'
+  #before: Observed = 'unknown'
   #roots = 0
   #weak = 0
-  /** All that were open with it when an ask could not be told apart. */
-  #incident: readonly Habit[] = []
 
-  /** It was the only one that can have asked. Once it is known, those suspected with it go free. */
-  seen(method: string): void {
-    if (this.manner === 'asks' || !this.#counts(method)) return
-    this.manner = 'asks'
-    for (const other of this.#incident) if (other.manner === 'suspect') other.manner = 'quiet'
-    this.#incident = []
+  get asks(): boolean {
+    return this.#observed === 'asks'
   }
 
-  /** It may have asked, or one of the others has. */
-  suspected(method: string, incident: readonly Habit[]): void {
-    if (this.manner === 'asks' || !this.#counts(method)) return
-    this.manner = 'suspect'
-    this.#incident = incident
+  /** Whether its calls may go beside others. */
+  get isQuiet(): boolean {
+    return this.#observed === 'quiet'
   }
 
-  /** It shared the pipe when an ask came that may have been its. */
+  /** Its call was the only one that can have asked. */
+  asked(method: string): void {
+    if (!this.#counts(method)) return
+    if (this.aloneFor === 0) this.aloneFor = ALONE
+    if (this.asks) return
+    this.#before = this.#observed
+    this.#observed = 'asks'
+  }
+
+  /** Its call may have asked, or one of several others has. */
+  suspected(method: string): void {
+    if (this.asks || !this.#counts(method)) return
+    this.#observed = 'suspect'
+    this.#weak = 0
+  }
+
+  /** A request of its call was refused, as others were open: next time they are kept back for longer. */
   disturbed(): void {
-    if (this.manner === 'asks') this.isJealous = true
+    if (this.asks) this.aloneFor = ALONE_LONG
   }
 
-  /** It was answered. An error says little of what it does when all is well. */
+  /** Its call was alone for its whole time and neither asked nor was answered: it may hang, so the next keeps nobody back. */
+  overstayed(): void {
+    this.aloneFor = 0
+  }
+
+  /** Its call was answered. An error says little of what it does when all is well. */
   answered({ result, error }: RpcResponse): void {
-    if (this.manner !== 'unknown') return
-    const isWeak = error !== undefined || this.#roots > 0 || isFailure(result)
-    if (!isWeak || ++this.#weak >= MAX_WEAK) this.manner = 'quiet'
+    if (this.asks || this.isQuiet) return
+    const isWeak = this.#observed === 'suspect' || error !== undefined || this.#roots > 0 || isFailure(result)
+    if (!isWeak || ++this.#weak >= MAX_WEAK) this.#observed = 'quiet'
+  }
+
+  /** Its call waited for the reply, so the request was its own. */
+  waited(): void {
+    this.#before = this.#observed
+  }
+
+  /** Its call was answered before the reply. True when nothing else speaks for the request being its own. */
+  didNotWait(): boolean {
+    if (!this.asks || this.#before !== 'quiet') return false
+    this.#observed = 'quiet'
+    return true
   }
 
   /** Servers ask for roots in the background: once proves nothing. */
@@ -62,29 +91,29 @@ export class Habit {
   }
 }
 
-/** The habits of one server, as long as the gateway knows it. They decide who waits, never whose an ask is. */
-export class Habits {
-  /** Whether the server has asked while no call was open that could have been the reason. */
+/** The observed behaviour of one server, as long as the gateway knows it. */
+export class Behaviours {
+  /** Whether the server has asked out of turn, with no call that could be the reason. */
   asksUncalled = false
-  readonly #tools = new Map<unknown, Habit>()
-  readonly #prompts = new Map<unknown, Habit>()
-  readonly #methods = new Map<unknown, Habit>()
+  readonly #tools = new Map<unknown, Behaviour>()
+  readonly #prompts = new Map<unknown, Behaviour>()
+  readonly #methods = new Map<unknown, Behaviour>()
 
-  /** Undefined for what no client's request can be about. */
-  of({ method, params }: Call): Habit | undefined {
+  /** Undefined for what no request to a client can be about. */
+  of({ method, params }: Call): Behaviour | undefined {
     if (method === 'tools/call') return known(this.#tools, params?.name)
     if (method === 'prompts/get') return known(this.#prompts, params?.name)
-    if (METHODS.get(method)?.to === 'list' || NOBODYS.has(method)) return undefined
+    if (METHODS.get(method)?.to === 'list' || SUBSCRIPTIONS.has(method)) return undefined
     return known(this.#methods, method)
   }
 }
 
-function known(habits: Map<unknown, Habit>, name: unknown): Habit {
-  const habit = habits.get(name)
-  if (habit !== undefined) return habit
-  if (habits.size >= MAX_KNOWN) habits.delete(habits.keys().next().value)
-  const made = new Habit()
-  habits.set(name, made)
+function known(behaviours: Map<unknown, Behaviour>, name: unknown): Behaviour {
+  const behaviour = behaviours.get(name)
+  if (behaviour !== undefined) return behaviour
+  if (behaviours.size >= MAX_KNOWN) behaviours.delete(behaviours.keys().next().value)
+  const made = new Behaviour()
+  behaviours.set(name, made)
   return made
 }
 

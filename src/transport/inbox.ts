@@ -9,7 +9,7 @@ import { Elicitations } from './elicitations.ts'
 import type { InFlight } from './in-flight.ts'
 import type { LinkHost } from './link.ts'
 import { clientToken, isGlobal, subscriptionOf, withoutSubscription } from './outbound.ts'
-import type { Turns } from './turns.ts'
+import type { Scheduler } from './turns.ts'
 import type { Pending } from './wire.ts'
 
 /** Whose mail it is. */
@@ -19,8 +19,8 @@ export interface InboxOwner {
   /** Whether each request has a stream of its own. */
   readonly streams: boolean
   readonly era: Era | undefined
-  /** Who may be open, where all share one stream on which the server may ask. */
-  readonly turns: Turns | undefined
+  /** Schedules the calls where all share one stream on which the server may ask. */
+  readonly scheduler: Scheduler | undefined
   /** The client's call that waits for its answer, when there is exactly one. */
   onlyCall(): Call | undefined
   send(text: string): void
@@ -39,8 +39,8 @@ export class Inbox {
       host.drops,
       ask => {
         if (ask.method === 'elicitation/create') this.#elicitations.note(ask.params, ask.exchange)
-        const { turns } = owner
-        return turns === undefined ? host.ask(ask, ask.exchange) : this.#askInTurn(ask, turns)
+        const { scheduler } = owner
+        return scheduler === undefined ? host.ask(ask, ask.exchange) : this.#askAlone(ask, scheduler)
       },
       text => owner.send(text),
     )
@@ -70,6 +70,11 @@ export class Inbox {
     return this.#owner.pending.values().find(waits)?.call?.exchange
   }
 
+  /** Whether the server waits for a reply of this exchange's client. */
+  isAsked(exchange: Exchange): boolean {
+    return this.#asks.isAsked(exchange)
+  }
+
   /** Takes back what the server asked the client of this exchange. */
   takeBack(exchange: Exchange, why: string): void {
     this.#asks.takeBack(exchange, why)
@@ -77,21 +82,22 @@ export class Inbox {
 
   /** The only call there is. */
   #likely(request: RpcRequest): Exchange | undefined {
-    const { turns } = this.#owner
-    const exchange = (turns === undefined ? this.#owner.onlyCall() : turns.only(request.method)?.call)
-      ?.exchange
-    if (exchange === undefined) turns?.refused(request.method)
-    else if (isMeant(exchange, request)) return exchange
+    const { scheduler } = this.#owner
+    const pending = scheduler?.only(request.method)
+    const call = scheduler === undefined ? this.#owner.onlyCall() : pending?.call
+    if (call === undefined) scheduler?.refused(request.method)
+    else if (isMeant(call.exchange, request, pending !== undefined && scheduler?.asks(pending) === true))
+      return call.exchange
     return undefined
   }
 
   /** The call goes on alone, so that what it asks next can be told apart as well. */
-  async #askInTurn(ask: PassedAsk, turns: Turns): Promise<AskReply> {
-    turns.asked(ask.method, ask.exchange)
+  async #askAlone(ask: PassedAsk, scheduler: Scheduler): Promise<AskReply> {
+    scheduler.asked(ask.method, ask.exchange)
     try {
       return await this.#owner.host.ask(ask, ask.exchange)
     } finally {
-      await turns.resumes(ask.exchange)
+      await scheduler.resumes(ask.exchange)
     }
   }
 
@@ -151,7 +157,11 @@ export class Inbox {
   }
 }
 
-/** Servers ask for roots in the background, so a client that has none is not meant. */
-function isMeant({ session }: Exchange, { method, params }: RpcRequest): boolean {
-  return method !== 'roots/list' || lacking(neutralCapabilities(session.client), method, params) === undefined
+/**
+ * Whether a request goes to the only call there is. A modern client that did not declare it would lose its call, and servers
+ * ask for roots in the background: neither happens to a call that is not known to ask.
+ */
+function isMeant({ session }: Exchange, { method, params }: RpcRequest, asks: boolean): boolean {
+  if (lacking(neutralCapabilities(session.client), method, params) === undefined) return true
+  return method !== 'roots/list' && (asks || session.client.era === 'legacy')
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { parseDuration } from '../util/units.ts'
 import { Drops } from './drops.ts'
 import { EraMemory } from './era-memory.ts'
-import { Habits } from './habits.ts'
+import { Behaviours } from './habits.ts'
 import { GarbageBudget } from './garbage-budget.ts'
 import { shakeHands } from './handshake.ts'
 import { Link, type LinkHost } from './link.ts'
@@ -35,7 +35,7 @@ export type Audience = (keeper: LinkKeeper) => ((session: Session) => boolean) |
 export class Keepers {
   readonly memory: EraMemory
   readonly drops: Drops
-  readonly #habits = new Habits()
+  readonly #behaviours = new Behaviours()
   readonly #spec: UpstreamConfig
   readonly #context: UpstreamContext
   readonly #connect: Connect
@@ -81,7 +81,7 @@ export class Keepers {
       log: context.log,
       clock: context.clock,
       drops: this.drops,
-      habits: this.#habits,
+      behaviours: this.#behaviours,
       notify: notification => context.notify(notification, this.#audience(keeper)),
       ask: async (ask, exchange) => {
         const reply = await context.ask(ask, exchange)

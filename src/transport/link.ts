@@ -23,14 +23,14 @@ import type { Era } from '../protocol/versions.ts'
 import { answerOf, cancelled } from './answer.ts'
 import { CancelledCalls } from './cancelled-calls.ts'
 import type { Drops } from './drops.ts'
-import type { Habits } from './habits.ts'
+import type { Behaviours } from './habits.ts'
 import { InFlight } from './in-flight.ts'
 import { Inbox, type InboxOwner } from './inbox.ts'
 import { closedError, fullError } from './link-errors.ts'
 import { LinkUse } from './link-use.ts'
 import { outboundParams } from './outbound.ts'
 import { shortenedList } from './shortened-list.ts'
-import { Turns } from './turns.ts'
+import { Scheduler } from './turns.ts'
 import { Pending, type Subscription, type Wire, type WireEvents } from './wire.ts'
 
 /** What a link needs from its upstream. */
@@ -39,8 +39,8 @@ export interface LinkHost {
   readonly log: Log
   readonly clock: Clock
   readonly drops: Drops
-  /** What is known of the server, over all its links. */
-  readonly habits: Habits
+  /** The observed behaviour of the server, over all its links. */
+  readonly behaviours: Behaviours
   notify(notification: Notification): void
   ask(ask: Ask, exchange: Exchange): Promise<AskReply>
   /** What the server said meanwhile is lost. */
@@ -71,7 +71,7 @@ export class Link implements WireEvents {
   /** On a stream that all share, where a message may be of any of them. */
   readonly #cancelled: CancelledCalls
   /** Where all share one stream on which the server may ask. */
-  #turns: Turns | undefined
+  #scheduler: Scheduler | undefined
   #lastId = 0
   /** How many of them are clients' calls. */
   #calls = 0
@@ -79,7 +79,7 @@ export class Link implements WireEvents {
   constructor(host: LinkHost, connect: (events: WireEvents) => Wire) {
     this.#host = host
     this.use = new LinkUse(host.clock)
-    this.#cancelled = new CancelledCalls(host.clock, () => this.#turns?.cancelledGone())
+    this.#cancelled = new CancelledCalls(host.clock, () => this.#scheduler?.cancelledGone())
     this.wire = connect(this)
     this.#inbox = new Inbox(this.#inboxOwner())
   }
@@ -99,7 +99,7 @@ export class Link implements WireEvents {
       }
       const pending = new Pending(++this.#lastId, call.method, call, settle, reject)
       pending.takeBack = call.onCancel(reason => this.#cancel(pending, reason))
-      if (pending.open && this.#turns?.holds(pending) !== true) this.#pass(pending, call)
+      if (pending.open && this.#scheduler?.holds(pending) !== true) this.#pass(pending, call)
     })
   }
 
@@ -131,7 +131,7 @@ export class Link implements WireEvents {
     this.server = server
     this.wire.opened(server)
     if (this.wire.streams || server.era === 'modern' || !ASKABLE.some(what => isObject(told[what]))) return
-    this.#turns = this.#newTurns()
+    this.#scheduler = this.#newScheduler()
   }
 
   /** Ends the link; whoever still waits for an answer is told why. */
@@ -207,7 +207,7 @@ export class Link implements WireEvents {
       this.#pending.delete(pending.id)
       if (pending.call !== undefined) this.#calls--
     }
-    if (pending.habit !== undefined) this.#turns?.ended(pending)
+    if (pending.behaviour !== undefined) this.#scheduler?.ended(pending)
   }
 
   #cancel(pending: Pending, reason: string): void {
@@ -222,14 +222,14 @@ export class Link implements WireEvents {
   }
 
   /** What its server asked is answered, so that it can end what nobody waits for. */
-  #givenUp({ id, habit }: Pending, { exchange }: Call, reason: string): void {
-    if (!this.wire.streams) this.#cancelled.add(id, habit)
+  #givenUp({ id, behaviour }: Pending, { exchange }: Call, reason: string): void {
+    if (!this.wire.streams) this.#cancelled.add(id, behaviour)
     this.#inbox.takeBack(exchange, reason)
   }
 
   #failAll(why: string): void {
-    const waiting = this.#turns?.end() ?? []
-    this.#turns = undefined
+    const waiting = this.#scheduler?.end() ?? []
+    this.#scheduler = undefined
     this.#cancelled.clear()
     for (const pending of [...this.#pending.values(), ...waiting]) {
       this.failed(pending, closedError(this.#host.name, why))
@@ -244,7 +244,7 @@ export class Link implements WireEvents {
       if (response.id !== null) this.#cancelled.answered(response.id)
       return this.#host.drops.count('response')
     }
-    this.#turns?.answered(pending, response)
+    this.#scheduler?.answered(pending, response)
     this.#forget(pending)
     pending.resolve(response)
   }
@@ -261,25 +261,26 @@ export class Link implements WireEvents {
     this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
   }
 
-  #newTurns(): Turns {
-    const { clock, log, habits } = this.#host
-    return new Turns({
+  #newScheduler(): Scheduler {
+    const { clock, log, behaviours } = this.#host
+    return new Scheduler({
       clock,
       log,
-      habits,
+      behaviours,
       cancelled: this.#cancelled,
       go: pending => {
         if (pending.call !== undefined) this.#pass(pending, pending.call)
       },
       refuse: pending => this.failed(pending, fullError(this.#host.name, MAX_PENDING)),
       sent: () => this.#pending.values(),
+      isAsked: exchange => this.#inbox.isAsked(exchange),
       takeBack: (exchange, why) => this.#inbox.takeBack(exchange, why),
     })
   }
 
   #inboxOwner(): InboxOwner {
     const eraOf = (): Era | undefined => this.server?.era
-    const turns = (): Turns | undefined => this.#turns
+    const scheduler = (): Scheduler | undefined => this.#scheduler
     // What carries the link may turn out to be another once the server has answered.
     const streams = (): boolean => this.wire.streams
     return {
@@ -291,8 +292,8 @@ export class Link implements WireEvents {
       get era() {
         return eraOf()
       },
-      get turns() {
-        return turns()
+      get scheduler() {
+        return scheduler()
       },
       onlyCall: () =>
         this.#calls === 1 && this.#cancelled.size === 0

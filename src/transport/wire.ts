@@ -1,6 +1,6 @@
 import type { Call, Notification, ServerSide } from '../core/ports.ts'
 import type { JsonObject, RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
-import type { Habit } from './habits.ts'
+import type { Behaviour } from './habits.ts'
 
 /** What carries the messages of a link: the pipes of a process, or POSTs to a server. */
 export interface Wire {
@@ -55,8 +55,8 @@ export class Pending {
   takeBack: (() => void) | undefined = undefined
   /** The HTTP request that carries it. */
   carrier: { abort(): void } | undefined = undefined
-  /** What is known of the thing it calls, where calls wait for their turn. */
-  habit: Habit | undefined = undefined
+  /** The observed behaviour of what it calls, where calls are scheduled. */
+  behaviour: Behaviour | undefined = undefined
   /** Hears the notifications of a subscription. */
   hear: ((notification: Notification) => void) | undefined = undefined
 
