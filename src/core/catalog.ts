@@ -58,7 +58,8 @@ export class Catalog {
     if (offset === undefined)
       return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
     const view = await this.load(kind, exchange.session, upstreams)
-    if (upstreams === undefined) this.#graph.lane.news.saw(kind, exchange.session, view)
+    if (upstreams === undefined || this.#isWhole(upstreams))
+      this.#graph.lane.listGiven(kind, exchange.session, view)
     const form = listForm(exchange.session.client)
     const without = isModernHttp(exchange) ? this.#unfit(view) : undefined
     return { result: view.page(offset, form, this.#graph.clock.now(), without) }
@@ -103,10 +104,15 @@ export class Catalog {
   async load(kind: Kind, session: Session, only?: readonly string[]): Promise<View> {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
-    const isWhole = names.length === this.#graph.upstreams.size
+    const isWhole = this.#isWhole(names)
     const key = isWhole ? viewKey(kind, session) : `${viewKey(kind, session)}${JSON.stringify(names)}`
     if (!isWhole) this.#partial.add(kind)
     return this.#view(key, kind, session, settled)
+  }
+
+  /** Whether a list of these upstreams is one of all, which others can be compared with. */
+  #isWhole(upstreams: readonly string[]): boolean {
+    return upstreams.length === this.#graph.upstreams.size
   }
 
   /**

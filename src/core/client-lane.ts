@@ -2,7 +2,7 @@ import { GatewayError, reasonOf } from '../errors.ts'
 import type { NotificationContext } from '../hooks/kinds.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { isLoud } from '../protocol/era/modern.ts'
-import { KINDS, LISTS, kindsChangedBy } from '../protocol/methods.ts'
+import { KINDS, LISTS, kindsChangedBy, type Kind } from '../protocol/methods.ts'
 import { canonicalOr } from '../protocol/uri.ts'
 import type { Graph } from './graph.ts'
 import { liveOf } from './kept-upstream.ts'
@@ -13,6 +13,7 @@ import type { Exchange, Notification, Session, UpstreamState } from './ports.ts'
 import { viewerKey } from './principal.ts'
 import { baseOf } from './session.ts'
 import { Shares } from './shares.ts'
+import type { View } from './view.ts'
 
 /** What one `subscriptions/listen` wants to hear. */
 export interface ListenFilter {
@@ -52,7 +53,7 @@ export class ClientLane {
   readonly #listenShares = new Shares(MAX_LISTENS_EACH)
   readonly #changed = new Map<string, Set<string>>()
   /** What clients were given, to compare with. */
-  readonly news: ListNews
+  readonly #news: ListNews
   #isTelling = false
   readonly #saver: ListSaver
   /** Upstreams that clients were told have gone. */
@@ -64,7 +65,7 @@ export class ClientLane {
   constructor(graph: Graph) {
     this.#graph = graph
     this.#saver = new ListSaver(graph)
-    this.news = new ListNews(graph)
+    this.#news = new ListNews(graph)
   }
 
   /** The sessions that unrequested notifications go to; they outlive a generation. */
@@ -137,6 +138,12 @@ export class ClientLane {
     else upstreams.add(upstream)
   }
 
+  /** A client was given a list: what changed while it was made is compared with it. */
+  listGiven(kind: Kind, session: Session, view: View): void {
+    for (const upstream of this.#news.saw(kind, session, view))
+      this.listChanged(LISTS[kind].changed, upstream)
+  }
+
   #tellSoon(ms: number): void {
     this.#isTelling = true
     this.#graph.clock.after(ms, () => void this.#tellChanged())
@@ -148,7 +155,7 @@ export class ClientLane {
     this.#changed.clear()
     await Promise.all(
       changed.map(async ([method, upstreams]) => {
-        const differing = await this.news.differing(method, upstreams, this.audience())
+        const differing = await this.#news.differing(method, upstreams, this.audience())
         this.tell(method, session => differing?.has(viewerKey(session)) ?? true)
       }),
     ).catch(() => undefined)

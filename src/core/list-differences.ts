@@ -34,7 +34,9 @@ async function isChanged(kind: Kind, session: Session, before: Graph, next: Grap
   const seen = before.catalog.current(kind, session)
   if (seen === undefined) return false
   const now = await viewSoon(kind, session, next)
-  return now === undefined || !isSameList(seen, now)
+  if (now === undefined) return true
+  next.lane.listGiven(kind, session, now)
+  return !isSameList(seen, now)
 }
 
 /** The view of a graph as it is now; undefined when it cannot be had in time. */

@@ -10,20 +10,28 @@ const MAX_SEEN = 4096
 /** Viewers whose lists are compared; where there are more, all are told. */
 const MAX_COMPARED = 64
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** Compares lists with those that clients were given, so that only who would see another one is told. */
 export class ListNews {
   readonly #graph: Graph
   /** By kind and viewer: the first view that was given, or the one at the last announcement. */
   readonly #seen = new Map<string, View>()
+  /** Upstreams that changed while a viewer had no list yet, by kind and viewer: one may be on its way that is without them. */
+  readonly #missed = new Map<string, ReadonlySet<string>>()
 
   constructor(graph: Graph) {
     this.#graph = graph
   }
 
-  /** Notes a view that was given to a client. */
-  saw(kind: Kind, session: Session, view: View): void {
+  /** Notes a view that was given to a client; returns the upstreams that changed before, which it may be without. */
+  saw(kind: Kind, session: Session, view: View): ReadonlySet<string> {
     const key = keyOf(kind, session)
-    if (!this.#seen.has(key)) this.#note(key, view)
+    if (!this.#seen.has(key)) keep(this.#seen, key, view)
+    const missed = this.#missed.get(key)
+    if (missed === undefined) return NONE
+    this.#missed.delete(key)
+    return missed
   }
 
   /** The viewers for whom lists of these upstreams differ; undefined for all of them. */
@@ -54,21 +62,24 @@ export class ListNews {
   async #isAnother(kind: Kind, session: Session, upstreams: ReadonlySet<string>): Promise<boolean> {
     const key = keyOf(kind, session)
     const seen = this.#seen.get(key) ?? this.#graph.catalog.current(kind, session)
-    if (seen === undefined && session.client.era === 'legacy') return false
+    if (seen === undefined && session.client.era === 'legacy') {
+      keep(this.#missed, key, new Set([...upstreams, ...(this.#missed.get(key) ?? NONE)]))
+      return this.#graph.catalog.isDoubtful(kind)
+    }
     const now = await viewSoon(kind, session, this.#graph)
     if (now === undefined) return true
     if (seen === undefined) return now.entries.some(({ upstream }) => upstreams.has(upstream))
     if (isSameList(seen, now)) return false
-    this.#note(key, now)
+    keep(this.#seen, key, now)
     return true
   }
+}
 
-  #note(key: string, view: View): void {
-    this.#seen.delete(key)
-    this.#seen.set(key, view)
-    const oldest = this.#seen.keys().next().value
-    if (this.#seen.size > MAX_SEEN && oldest !== undefined) this.#seen.delete(oldest)
-  }
+function keep<T>(kept: Map<string, T>, key: string, value: T): void {
+  kept.delete(key)
+  kept.set(key, value)
+  const oldest = kept.keys().next().value
+  if (kept.size > MAX_SEEN && oldest !== undefined) kept.delete(oldest)
 }
 
 function keyOf(kind: Kind, session: Session): string {
