@@ -1,28 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closeAfter, testGateway } from '../../../src/testing/index.ts'
+import { serveAll, openOldStream, talk } from '../listen-network.ts'
+import { pipe } from '../listen-stdio-client.ts'
+import { BAD, withBytes } from '../security/bad-utf8.ts'
 
-/** Lone continuations, starts without their rest, overlong forms, surrogates, and what is above U+10FFFF. */
-const BAD = [
-  ...Array.from({ length: 16 }, (_, n) => [0x80 + 4 * n]),
-  ...Array.from({ length: 15 }, (_, n) => [0xc2 + 2 * n, 0x41]),
-  ...[0xc0, 0xc1].map(byte => [byte, 0x80]),
-  ...Array.from({ length: 8 }, (_, n) => [0xe0, 0x80 + n, 0x80]),
-  ...Array.from({ length: 8 }, (_, n) => [0xed, 0xa0 + n, 0x80]),
-  ...Array.from({ length: 4 }, (_, n) => [0xf0, 0x80 + n, 0x80, 0x80]),
-  ...[0xf5, 0xf8, 0xfc, 0xfe, 0xff].map(byte => [byte, 0x80, 0x80, 0x80]),
-  [0xf4, 0x90, 0x80, 0x80],
-  [0xe2, 0x82],
+const PLACES = [
+  '{"jsonrpc":"2.0","id":1,"method":"echo/x","params":{"a":"?"}}',
+  '{"jsonrpc":"2.0","id":1,"method":"echo/?"}',
+  '{"jsonrpc":"2.0","id":"?","method":"echo/x"}',
+  '{"jsonrpc":"2.0","id":1,"method":"echo/x","params":{"?":1}}',
 ]
+
+function message(index: number): Buffer {
+  return withBytes(PLACES[index % PLACES.length] as string, BAD[index] as number[])
+}
 
 test('a body that is not UTF-8 is refused with HTTP 400, whatever is wrong with it', async t => {
   const { url } = closeAfter(t, await testGateway())
   const statuses = BAD.map(async bytes => {
-    const body = Buffer.concat([
-      Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"'),
-      Buffer.from(bytes),
-      Buffer.from('"}}'),
-    ])
+    const body = withBytes('{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"?"}}', bytes)
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
     const response = await fetch(url, { method: 'POST', headers, body })
     const { error } = (await response.json()) as { error: { message: string } }
@@ -31,4 +28,64 @@ test('a body that is not UTF-8 is refused with HTTP 400, whatever is wrong with 
 
   assert.ok(BAD.length >= 60)
   assert.deepEqual(new Set(await Promise.all(statuses)), new Set(['400 Parse error: the text is not UTF-8']))
+})
+
+test('a body that is not UTF-8 is refused over REST too', async t => {
+  const { url } = closeAfter(t, await testGateway({ config: { rest: {} } }))
+  const statuses = BAD.map(async bytes => {
+    const body = withBytes('{"name":"a","arguments":{"a":"?"}}', bytes)
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(new URL('/tools/call', url), { method: 'POST', headers, body })
+    await response.arrayBuffer()
+    return response.status
+  })
+  assert.deepEqual(new Set(await Promise.all(statuses)), new Set([400]))
+})
+
+test('a line that is not UTF-8 is answered with an error, and the conversation goes on', async () => {
+  const client = await pipe()
+  for (let index = 0; index < BAD.length; index++) {
+    client.input.write(Buffer.concat([message(index), Buffer.from('\n')]))
+    const { id, error } = (await client.next()) as { id: unknown; error: { code: number } }
+    assert.deepEqual([id, error.code], [null, -32700])
+  }
+  client.send({ id: 'after', method: 'echo/x' })
+
+  assert.equal((await client.next()).id, 'after')
+  assert.equal(client.gate.seen.length, 1)
+  await client.listener.stop(0)
+})
+
+test('a text frame that is not UTF-8 closes its WebSocket with 1007, and no other', async t => {
+  const { gate, at } = await serveAll(t)
+  const other = await talk(at('/ws'))
+  const codes = await Promise.all(
+    BAD.map(async (_, index) => {
+      const { socket, closed } = await talk(at('/ws'))
+      socket.send(message(index), { binary: false })
+      return (await closed)[0]
+    }),
+  )
+  other.send({ id: 'after', method: 'echo/x' })
+
+  assert.deepEqual(new Set(codes), new Set([1007]))
+  assert.equal((await other.next())?.id, 'after')
+  assert.equal(gate.seen.length, 1)
+})
+
+test('a message that is not UTF-8, posted for an old event stream, is answered on it with an error', async t => {
+  const { gate, at } = await serveAll(t)
+  const stream = await openOldStream(at('/sse'))
+  t.after(() => stream.close())
+  for (let index = 0; index < BAD.length; index++) {
+    const headers = { 'content-type': 'application/json' }
+    const url = new URL(stream.endpoint, at('/sse'))
+    await (await fetch(url, { method: 'POST', headers, body: message(index) })).arrayBuffer()
+    const { id, error } = (await stream.next()) as { id: unknown; error: { code: number } }
+    assert.deepEqual([id, error.code], [null, -32700])
+  }
+  assert.equal(await stream.post({ id: 'after', method: 'echo/x' }), 202)
+
+  assert.equal((await stream.next())?.id, 'after')
+  assert.equal(gate.seen.length, 1)
 })
