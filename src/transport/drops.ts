@@ -7,6 +7,7 @@ const WHAT = {
   entry: 'withheld an entry of a list that nests too deep',
   response: 'dropped a response that nobody waits for',
   progress: 'dropped progress of an unknown token',
+  excess_progress: 'dropped progress beyond 20 a second for a call',
   message: 'dropped a log message that belongs to no request',
   request: 'dropped a request that this era does not have, or that was made already',
   ask: 'refused a request that cannot be told whose it is',

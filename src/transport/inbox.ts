@@ -9,6 +9,7 @@ import { Elicitations } from './elicitations.ts'
 import type { InFlight } from './in-flight.ts'
 import type { LinkHost } from './link.ts'
 import { clientToken, isGlobal, subscriptionOf, withoutSubscription } from './outbound.ts'
+import { ProgressLimit } from './progress-limit.ts'
 import type { Scheduler } from './turns.ts'
 import type { Pending } from './wire.ts'
 
@@ -121,12 +122,19 @@ export class Inbox {
     const token = params?.progressToken
     const pending = typeof token === 'number' ? this.#owner.pending.get(token) : undefined
     const known = clientToken(pending?.call?.params)
-    if (known === undefined || (of !== undefined && of !== pending))
+    if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
       return this.#owner.host.drops.count('progress')
-    pending?.call?.exchange.emit({
-      method: 'notifications/progress',
-      params: { ...params, progressToken: known },
-    })
+    pending.progress ??= this.#progressOf(pending)
+    pending.progress.add({ ...params, progressToken: known })
+  }
+
+  #progressOf({ call }: Pending): ProgressLimit {
+    const { clock, drops } = this.#owner.host
+    return new ProgressLimit(
+      clock,
+      params => call?.exchange.emit({ method: 'notifications/progress', params }),
+      () => drops.count('excess_progress'),
+    )
   }
 
   #cancelled(params: JsonObject | undefined): void {

@@ -203,6 +203,8 @@ export class Link implements WireEvents {
   #forget(pending: Pending): void {
     pending.open = false
     pending.takeBack?.()
+    // The newest progress that was held back is heard before the answer.
+    pending.progress?.flush()
     if (this.#pending.get(pending.id) === pending) {
       this.#pending.delete(pending.id)
       if (pending.call !== undefined) this.#calls--

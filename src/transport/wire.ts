@@ -1,6 +1,7 @@
 import type { Call, Notification, ServerSide } from '../core/ports.ts'
 import type { JsonObject, RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
 import type { Behaviour } from './habits.ts'
+import type { ProgressLimit } from './progress-limit.ts'
 
 /** What carries the messages of a link: the pipes of a process, or POSTs to a server. */
 export interface Wire {
@@ -57,6 +58,8 @@ export class Pending {
   carrier: { abort(): void } | undefined = undefined
   /** The observed behaviour of what it calls, where calls are scheduled. */
   behaviour: Behaviour | undefined = undefined
+  /** Bounds its progress; made with the first one. */
+  progress: ProgressLimit | undefined = undefined
   /** Hears the notifications of a subscription. */
   hear: ((notification: Notification) => void) | undefined = undefined
 
