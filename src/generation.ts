@@ -115,21 +115,32 @@ async function build(
   const { keeper } = around
   const api = { config, directory, files, log, clock, slots, programs, state, hide, keeper, locate }
   const hooks = await install(plugins, api)
+  try {
+    return assemble(written, around, plugins, hooks, before)
+  } catch (error) {
+    // What its plugins opened would stay open with nobody to close it.
+    await hooks.runner('close')?.()
+    throw error
+  }
+}
+
+function assemble(
+  written: LoadedConfig,
+  around: Surroundings,
+  plugins: readonly Chosen[],
+  hooks: Hooks,
+  before: Generation | undefined,
+): Generation {
+  const { config, directory } = written
   const loaded = withConfig(written, configured(config, hooks, directory))
   around.secrets.add(secretsIn(loaded.config))
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
+  const { seal, parking, tasks, log, clock } = around
+  const { hide } = around.secrets
   const graph = new Graph({
     config: loaded.config,
-    hooks,
-    upstreams,
-    identity,
-    seal: around.seal,
-    parking: around.parking,
-    tasks: around.tasks,
-    log: around.log,
-    clock: around.clock,
-    hide,
+    ...{ hooks, upstreams, identity, seal, parking, tasks, log, clock, hide },
   })
   const names = Object.keys(loaded.config.listeners)
   const added = new Set(names.filter(name => config.listeners[name] === undefined))

@@ -94,14 +94,12 @@ function journalOf(
   const note = (kind: string, fields: object): string => lines.note(kind, fields)
   const journal = journals.get(key) ?? new Journal(settingsOf(options), { sink, clock, log, note })
   journals.set(key, journal)
-  journal.owners++
   // A second signal exits at once.
-  const flushAtExit = (): void => journal.flushNow()
-  process.on('exit', flushAtExit)
+  if (journal.owners++ === 0) process.on('exit', journal.flushNow)
   const release = async (): Promise<void> => {
-    process.off('exit', flushAtExit)
     journal.owners--
     if (journal.owners > 0) return journal.flush()
+    process.off('exit', journal.flushNow)
     journals.delete(key)
     await journal.close()
   }

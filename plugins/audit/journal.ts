@@ -93,7 +93,7 @@ export class Journal {
    * Writes what waits before it returns: for a process that is about to exit, and for lines that must not be lost. Lines
    * wait on while something is being written, or nothing can be.
    */
-  flushNow(): void {
+  readonly flushNow = (): void => {
     if (!this.#isOpen || this.#isTurning || this.#isFailing || this.#pending.length > 0) return
     this.#takeLines()
     try {

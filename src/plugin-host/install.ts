@@ -32,8 +32,13 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
     error => log.error(reasonOf(error), error instanceof GatewayError ? { ...error.fields } : {}),
     patience,
   )
-  for (const one of chosen) await setUp(one, hooks, context)
-  hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))
+  try {
+    for (const one of chosen) await setUp(one, hooks, context)
+    hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))
+  } catch (error) {
+    await hooks.runner('close')?.()
+    throw error
+  }
   return hooks
 }
 

@@ -12,8 +12,10 @@ const ORPHANS_MS = 50
 export const callStdio = definePlugin<undefined>({
   name: 'call-stdio',
   claims: { always: true },
-  setup({ hooks, log, clock }) {
-    const table = new ProcessTable(log, clock)
+  setup({ hooks, log, clock, slot }) {
+    // Servers that a reload keeps are in it still when their generation has gone.
+    const table = slot.gateway(() => new ProcessTable(log, clock))
+    table.owners++
     const directories = new Set<string>()
     hooks.createUpstream.for('stdio').tap((spec, context) => {
       if (spec.type !== 'stdio') return undefined
@@ -33,7 +35,9 @@ export const callStdio = definePlugin<undefined>({
       // Nobody waits for this: what is left of a dead gateway is in nobody's way, and a client may be.
       if (directories.size > 0) clock.after(ORPHANS_MS, () => void table.endOrphans(directories))
     })
-    // Upstreams stop after the close hooks, and those that a reload keeps much later.
-    hooks.close.tap(() => table.retire())
+    // Upstreams stop after the close hooks.
+    hooks.close.tap(() => {
+      if (--table.owners === 0) table.retire()
+    })
   },
 })

@@ -10,8 +10,10 @@ interface Killable {
   kill(): void
 }
 
-/** The processes of one graph, so that none outlives the gateway, however it ends. */
+/** The processes of one gateway, so that none outlives it, however it ends. */
 export class ProcessTable {
+  /** Generations that use it; the last one retires it. */
+  owners = 0
   readonly #running = new Set<Killable>()
   readonly #marks = new Marks()
   readonly #guardian: Guardian
@@ -53,7 +55,7 @@ export class ProcessTable {
     this.#check()
   }
 
-  /** No more will come but what kept upstreams start: the guardian may go whenever nothing runs. */
+  /** No more will come: the guardian may go whenever nothing runs. */
   retire(): void {
     this.#isRetired = true
     this.#check()
