@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { readProcSync } from '../util/proc-files.ts'
 import { startOf, type ProcessId } from './process-scan.ts'
 
 /** More than this are not recorded; their marks find them. */
@@ -25,11 +26,7 @@ export function descendantsOf(...pids: readonly number[]): ProcessId[] {
 function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap(thread =>
-      readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
-        .trim()
-        .split(' ')
-        .filter(Boolean)
-        .map(Number),
+      readProcSync(`/proc/${pid}/task/${thread}/children`).trim().split(' ').filter(Boolean).map(Number),
     )
   } catch {
     return []

@@ -1,5 +1,6 @@
-import { readdirSync, readFile, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
+import { readProc, readProcSync } from '../util/proc-files.ts'
 import { MARK_VARIABLE } from './process-environment.ts'
 
 /** One process for certain: a number may be given to another process later, but not with the same start. */
@@ -18,6 +19,8 @@ export interface Seen extends ProcessId {
 
 /** Files read at once, so that the pool of threads has room for others. */
 const LANES = 2
+/** Bytes of one environment that are read at once. */
+const ENVIRONMENT = 16 * 1024
 
 /** Every live process that could be seen and did not start before `since` (clock ticks). Reads /proc without blocking; elsewhere than on Linux there is nothing to see. */
 export async function scanProcesses(since = 0): Promise<readonly Seen[]> {
@@ -25,8 +28,9 @@ export async function scanProcesses(since = 0): Promise<readonly Seen[]> {
   const found: Seen[] = []
   const rest = pids.values()
   const lane = async (): Promise<void> => {
+    const buffer = Buffer.allocUnsafe(ENVIRONMENT)
     for (const pid of rest) {
-      const seen = await look(pid, since)
+      const seen = await look(pid, since, buffer)
       if (seen !== undefined) found.push(seen)
     }
   }
@@ -55,7 +59,7 @@ export function isSame({ pid, start }: ProcessId): boolean {
 
 function readStat(pid: number): { session: number; start: string } | undefined {
   try {
-    return statOf(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+    return statOf(readProcSync(`/proc/${pid}/stat`))
   } catch {
     return undefined
   }
@@ -69,18 +73,11 @@ function namesIn(directory: string): string[] {
   }
 }
 
-async function look(pid: number, since: number): Promise<Seen | undefined> {
-  const stat = statOf(await read(`/proc/${pid}/stat`))
+async function look(pid: number, since: number, buffer: Buffer): Promise<Seen | undefined> {
+  const stat = statOf(await readProc(`/proc/${pid}/stat`, buffer))
   // Reading the environment is the dear part.
   if (stat === undefined || Number(stat.start) < since) return undefined
-  return { pid, ...stat, marks: marksIn(await read(`/proc/${pid}/environ`)) }
-}
-
-// A callback costs less than a promise of a file handle, and this is done for every process of the machine.
-function read(file: string): Promise<string> {
-  return new Promise(resolve =>
-    readFile(file, 'latin1', (error, text) => resolve(error === null ? text : '')),
-  )
+  return { pid, ...stat, marks: marksIn(await readProc(`/proc/${pid}/environ`, buffer)) }
 }
 
 /** The name in brackets may hold anything, so what counts begins behind the last one (proc(5)). */

@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
+import { readProc } from './proc-files.ts'
 
 /** Processes of one tree that are counted at most. */
 const MAX_TREE = 4096
@@ -40,7 +41,7 @@ async function childrenOfAll(): Promise<Map<number, number[]>> {
 
 /** The name of a process may hold anything, brackets too; the numbers follow the last one. */
 async function parentOf(pid: number): Promise<number | undefined> {
-  const text = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '')
+  const text = await readProc(`/proc/${pid}/stat`)
   const parent = Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])
   return Number.isInteger(parent) ? parent : undefined
 }
@@ -53,7 +54,7 @@ function treeOf(root: number, children: ReadonlyMap<number, readonly number[]>):
 }
 
 async function resident(pid: number): Promise<number | undefined> {
-  const text = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '')
+  const text = await readProc(`/proc/${pid}/status`)
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
 }
