@@ -7,6 +7,7 @@ import {
   SyncWaterfallHook,
 } from 'tapable'
 import { gatewayError } from '../errors.ts'
+import { compileOnce, type Compiling } from './compiled.ts'
 import { guardAsync, guardSync, type Patience } from './guard.ts'
 import { promptly } from './prompt.ts'
 import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './kinds.ts'
@@ -22,7 +23,7 @@ export interface Tap {
   readonly run: Anything
 }
 
-interface TapableHook {
+interface TapableHook extends Compiling {
   tap(options: object, run: Anything): void
   tapAsync(options: object, run: Anything): void
   call(...args: unknown[]): unknown
@@ -170,7 +171,9 @@ export class HookPoint {
   }
 
   #empty(): TapableHook {
-    return MAKE[HOOKS[this.name].kind]([...this.#parameters])
+    const hook = MAKE[HOOKS[this.name].kind]([...this.#parameters])
+    compileOnce(hook, this.name)
+    return hook
   }
 
   get #parameters(): string[] {

@@ -14,9 +14,19 @@ export function pointerParent(pointer: string): string {
   return pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')))
 }
 
-/** Whether a pointer fits a pattern in which `*` stands for any one key. */
+/** Whether a pointer fits a pattern in which `*` stands for any one key. Allocates nothing: each value is held against each pattern. */
 export function pointerFits(pointer: string, pattern: string): boolean {
-  const keys = pointer.split('/')
-  const wanted = pattern.split('/')
-  return keys.length === wanted.length && wanted.every((key, i) => key === '*' || key === keys[i])
+  let at = 0
+  for (let i = 0; i < pattern.length; i++) {
+    if (isAnyKey(pattern, i)) {
+      const end = pointer.indexOf('/', at)
+      at = end < 0 ? pointer.length : end
+    } else if (pattern.charCodeAt(i) !== pointer.charCodeAt(at++)) return false
+  }
+  return at === pointer.length
+}
+
+function isAnyKey(pattern: string, i: number): boolean {
+  if (pattern[i] !== '*' || pattern[i - 1] !== '/') return false
+  return i + 1 === pattern.length || pattern[i + 1] === '/'
 }

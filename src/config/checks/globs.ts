@@ -6,15 +6,17 @@ import type { Report } from '../problem.ts'
 
 /** Globs that are not what somebody meant: a brace or bracket that is not closed, or more alternatives than are tried. */
 export function checkGlobs(config: unknown, report: Report): void {
-  for (const path of GLOB_PATHS) visit(config, '', path.split('/').slice(1), report)
+  for (const path of GLOB_PATHS) visit(config, '', path.split('/'), 1, report)
 }
 
-function visit(value: unknown, pointer: string, [key, ...rest]: readonly string[], report: Report): void {
+/** `keys` from `at` on lead to the globs. */
+function visit(value: unknown, pointer: string, keys: readonly string[], at: number, report: Report): void {
+  const key = keys[at]
   if (key === undefined) return checkAt(value, pointer, report)
   if (!isPlain(value) && !Array.isArray(value)) return
-  const entries = Object.entries(value) as [string, unknown][]
-  for (const [name, inner] of entries)
-    if (key === '*' || key === name) visit(inner, pointerTo(pointer, name), rest, report)
+  const inner = value as Readonly<Record<string, unknown>>
+  const names = key === '*' ? Object.keys(inner) : Object.hasOwn(inner, key) ? [key] : []
+  for (const name of names) visit(inner[name], pointerTo(pointer, name), keys, at + 1, report)
 }
 
 function checkAt(value: unknown, pointer: string, report: Report): void {

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Hooks, type PluginHooks } from '../../../src/hooks/hooks.ts'
+
+const exchange = {} as never
+
+function hooksOf(name: string, said: string[]): Hooks {
+  const hooks = new Hooks(() => undefined)
+  const taps = (plugin: PluginHooks): void => {
+    plugin.request.tap(() => void said.push(name))
+    plugin.call.tap(() => void said.push(`${name} calls`))
+    plugin.ready.tap(() => void said.push(`${name} is ready`))
+  }
+  taps(hooks.facade('one'))
+  taps(hooks.facade('two'))
+  hooks.seal(new Set(['one', 'two']))
+  return hooks
+}
+
+async function runAll(hooks: Hooks): Promise<void> {
+  await hooks.runner('request', 'tools/call')?.(exchange)
+  hooks.runner('call')?.(exchange)
+  await hooks.runner('ready')?.()
+}
+
+test('hooks of the same form are compiled once, and each runs its own taps', async t => {
+  const said: string[] = []
+  const generations = ['a', 'b', 'c'].map(name => hooksOf(name, said))
+  await runAll(hooksOf('first', []))
+  const Original = globalThis.Function
+  let compiled = 0
+  globalThis.Function = new Proxy(Original, {
+    construct(target, args) {
+      compiled++
+      return Reflect.construct(target, args) as object
+    },
+  })
+  t.after(() => (globalThis.Function = Original))
+
+  for (const hooks of generations) await runAll(hooks)
+
+  assert.equal(compiled, 0)
+  const each = (name: string): string[] =>
+    [name, `${name} calls`, `${name} is ready`].flatMap(one => [one, one])
+  assert.deepEqual(said, ['a', 'b', 'c'].flatMap(each))
+})
