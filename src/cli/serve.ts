@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import { collectAfterReloads } from '../collect-after-reloads.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { formatProblem } from '../config/problem.ts'
 import { gatewayError } from '../errors.ts'
@@ -65,6 +66,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
     control.follow(current)
   }
   logReloads(gateway, { log, cwd, loaded })
+  collectAfterReloads(gateway)
   const settled = (): void => {
     // Now, so that what is kept is what a start needs, and is kept however this process ends.
     flushCompileCache()

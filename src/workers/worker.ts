@@ -1,6 +1,7 @@
 import type { LoadedConfig } from '../config/index.ts'
 import type { Gate, JsonObject, Log, Upstream, UpstreamConfig, UpstreamContext } from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
+import { collectAfterReloads } from '../collect-after-reloads.ts'
 import { makeGateway, type Gateway } from '../gateway.ts'
 import type { Inside } from '../inside.ts'
 import { deepFreeze } from '../util/freeze.ts'
@@ -135,6 +136,7 @@ class Worker {
     const inside = await this.#inside(beginning, gate, made => (held.gate = made))
     const log = this.#options.log.child({ worker: number })
     const gateway = await makeGateway(loaded, { log, environment }, inside)
+    collectAfterReloads(gateway)
     this.#running = { gateway, gate, become }
     await gateway.start()
     return gateway.listeners.map(({ name, type, url }) => ({ name, type, url }))

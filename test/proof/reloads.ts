@@ -1,13 +1,8 @@
 // 100 reloads under 200 requests a second, 50 broken configurations in between: npm run proof:reloads
-import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { connectControl, type ControlClient } from '../../src/control/client.ts'
-import { livingSockets } from '../../src/control/place.ts'
+import type { ControlClient } from '../../src/control/client.ts'
 import { testClient, type TestClient } from '../../src/testing/index.ts'
+import { startGateway, usageOf, type Gateway } from './reloads/gateway.ts'
 
 const RELOADS = Number(process.env['RELOADS'] ?? 100)
 const BROKEN = RELOADS / 2
@@ -16,7 +11,6 @@ const RATE = 200
 const PAUSE_MS = Number(process.env['PAUSE_MS'] ?? 120)
 const WARM_UP_MS = 5000
 const SERVER = fileURLToPath(new URL('../fixtures/bad-server.ts', import.meta.url))
-const LAUNCHER = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 const BROKEN_TEXTS = [
   'version: 1\nlisteners: {',
@@ -31,15 +25,7 @@ interface Load {
   stop(): Promise<void>
 }
 
-interface Gateway {
-  readonly child: ChildProcess
-  readonly url: string
-  readonly control: ControlClient
-  readonly file: string
-}
-
-const directory = await mkdtemp(join(tmpdir(), 'reloads-'))
-const gateway = await startGateway()
+const gateway = await startGateway(configText(0))
 const clients = await Promise.all(
   (['legacy', 'legacy', 'modern', 'modern'] as const).map(era => testClient(gateway.url, { era })),
 )
@@ -48,26 +34,24 @@ try {
   process.exitCode = isFine ? 0 : 1
 } finally {
   for (const client of clients) await client.close()
-  gateway.control.close()
-  gateway.child.kill('SIGTERM')
-  await new Promise(resolve => gateway.child.once('exit', resolve))
-  await rm(directory, { recursive: true, force: true })
+  await gateway.stop()
 }
 
-async function prove({ control, child, file }: Gateway, clients: readonly TestClient[]): Promise<boolean> {
+async function prove(gateway: Gateway, clients: readonly TestClient[]): Promise<boolean> {
+  const { control, child } = gateway
   const quiet = load(clients)
   await pause(WARM_UP_MS)
   await quiet.stop()
   const pid = await pidOfStaying(control)
-  const before = await usage(child)
+  const before = await usageOf(child)
 
   const busy = load(clients)
   const begun = performance.now()
-  const outcomes = await reloads(control, file)
+  const outcomes = await reloads(gateway)
   const seconds = (performance.now() - begun) / 1000
   await busy.stop()
   await pause(1000)
-  const after = await usage(child)
+  const after = await usageOf(child)
   const pids = [pid, await pidOfStaying(control)]
 
   const rows = {
@@ -115,16 +99,14 @@ function configText(round: number): string {
   })
 }
 
-async function reloads(control: ControlClient, file: string): Promise<{ reloaded: number; refused: number }> {
+async function reloads(gateway: Gateway): Promise<{ reloaded: number; refused: number }> {
   const outcomes = { reloaded: 0, refused: 0 }
   for (let round = 1; round <= RELOADS; round++) {
-    await writeFile(file, configText(round))
-    await control.request('reload')
+    await gateway.reload(configText(round))
     outcomes.reloaded++
     await pause(PAUSE_MS)
     if (round % 2 === 0) continue
-    await writeFile(file, BROKEN_TEXTS[Math.floor(round / 2) % BROKEN_TEXTS.length] ?? '')
-    await control.request('reload').then(
+    await gateway.reload(BROKEN_TEXTS[Math.floor(round / 2) % BROKEN_TEXTS.length] ?? '').then(
       () => console.log('a broken configuration was accepted'),
       () => outcomes.refused++,
     )
@@ -168,39 +150,9 @@ function load(clients: readonly TestClient[]): Load {
   return { took, failures, stop }
 }
 
-async function startGateway(): Promise<Gateway> {
-  const file = join(directory, 'gateway.yaml')
-  await writeFile(file, configText(0))
-  const environment = { ...process.env, XDG_RUNTIME_DIR: directory, GATEWAY_ENV: '' }
-  const child = spawn(process.execPath, [LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'], {
-    env: environment,
-  })
-  const url = await new Promise<string>((resolve, reject) => {
-    let listening = ''
-    createInterface({ input: child.stderr }).on('line', line => {
-      const { message, url } = JSON.parse(line) as { message: string; url?: string }
-      if (message === 'listening') listening = url ?? ''
-      if (message === 'serving') resolve(listening)
-    })
-    child.once('exit', code => reject(new Error(`the gateway ended with ${code}`)))
-  })
-  const [socket = ''] = await livingSockets({ file, env: '', environment })
-  return { child, url, control: await connectControl(socket), file }
-}
-
 async function pidOfStaying(control: ControlClient): Promise<number | undefined> {
   const { upstreams } = (await control.request('ps')) as { upstreams: { name: string; pid?: number }[] }
   return upstreams.find(({ name }) => name === 'stays')?.pid
-}
-
-async function usage({ pid }: ChildProcess): Promise<{ rss: number; files: number; children: number }> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8')
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return {
-    rss: Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024),
-    files: (await readdir(`/proc/${pid}/fd`)).length,
-    children: children.trim().split(/\s+/).length,
-  }
 }
 
 function times(took: readonly number[]): string {

@@ -1,0 +1,41 @@
+import type { Clock } from './core/ports.ts'
+import { systemClock } from './util/clock.ts'
+
+/** So often at most, however many reloads there are. */
+const DELAY_MS = 2000
+/** What is in use of a larger heap may be so much that to look through it would hold up calls; its traffic has it collected. */
+const MOST_BYTES = 192 * 1024 * 1024
+
+interface Reloading {
+  on(event: 'reloaded', listener: () => void): () => void
+}
+
+/**
+ * Gives back what reloads leave. Generations die too old for V8's small collections, which it answers with more room for
+ * young objects, and keeps that: only a full collection makes the heap smaller, and who does nothing else waits for one for ever.
+ */
+export function collectAfterReloads(
+  gateway: Reloading,
+  clock: Clock = systemClock,
+  collect: () => void = collectSmall,
+): void {
+  let isDue = false
+  gateway.on('reloaded', () => {
+    if (isDue) return
+    isDue = true
+    clock.after(DELAY_MS, () => {
+      isDue = false
+      collect()
+    })
+  })
+}
+
+/** V8 has a flag for it, but no function. */
+function collectSmall(): void {
+  if (process.memoryUsage().heapUsed > MOST_BYTES) return
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
+  setFlagsFromString('--expose-gc')
+  const gc = process.getBuiltinModule('node:vm').runInNewContext('globalThis.gc') as () => void
+  setFlagsFromString('--no-expose-gc')
+  gc()
+}
