@@ -11,7 +11,7 @@ import { launchOf } from './process-launch.ts'
 import { Stderr } from './process-stderr.ts'
 import type { ProcessTable } from './process-table.ts'
 import type { RecentLines } from './recent-lines.ts'
-import { RequestQueue } from './request-queue.ts'
+import { MAX_UNREAD, RequestQueue } from './request-queue.ts'
 import type { Pending, Wire, WireEvents } from './wire.ts'
 
 /** What all processes of one upstream share. */
@@ -28,10 +28,10 @@ export class StdioWire implements Wire {
   #process: ServerProcess | undefined
 
   constructor(spec: StdioUpstreamConfig, around: StdioAround, events: WireEvents, cwd?: string) {
-    const unread = (): number => this.#process?.unread ?? 0
     this.#queue = new RequestQueue(around.context.name, {
-      get unread() {
-        return unread()
+      hasRoom: bytes => {
+        const unread = this.#process?.unread ?? 0
+        return unread === 0 || unread + bytes <= MAX_UNREAD
       },
       write: text => void this.#process?.send(text),
     })
@@ -61,7 +61,7 @@ export class StdioWire implements Wire {
   }
 
   send(text: string): Promise<void> {
-    this.#process?.reply(text)
+    this.#queue.reply(text)
     return Promise.resolve()
   }
 

@@ -6,7 +6,7 @@ import { encodeRequest, type JsonObject } from '../protocol/jsonrpc.ts'
 import { parseSize } from '../util/units.ts'
 import { MAX_REFUSAL, said, SHOWN_BODY, unreachable } from './call-http-failure.ts'
 import { standingHeaders } from './call-http-headers.ts'
-import { RequestQueue } from './request-queue.ts'
+import { MAX_UNREAD, RequestQueue } from './request-queue.ts'
 import { visible } from './visible.ts'
 import type { Pending, Wire, WireEvents } from './wire.ts'
 import { SUBPROTOCOL, WebSocketChannel } from './ws/web-socket-channel.ts'
@@ -32,9 +32,7 @@ export class WsWire implements Wire {
   constructor(spec: WsUpstreamConfig, { name, clock, gateway }: UpstreamContext, events: WireEvents) {
     const unread = (): number => (this.#waiting === undefined ? this.#channel.unsent : this.#waitingLength)
     this.#queue = new RequestQueue(name, {
-      get unread() {
-        return unread()
-      },
+      hasRoom: () => unread() <= MAX_UNREAD,
       write: text => this.#send(text),
     })
     this.#socket = new WebSocket(spec.url, SUBPROTOCOL, {

@@ -41,7 +41,7 @@ const LINGER_MS = 250
 const POLL_MS = 20
 /** When it is noted what a process has started so far: a launcher has launched by then. */
 const RECORD_MS = 1000
-/** Characters that may wait for the process to read them. */
+/** Bytes that may wait for the process to read them. */
 const MAX_WAITING = 8 * 1024 * 1024
 /** The same for what nobody can be told was lost: replies, and notifications. */
 const MAX_REPLIES_WAITING = 16 * 1024 * 1024
@@ -96,7 +96,7 @@ export class ServerProcess {
     return this.#options.stderr.lastWords
   }
 
-  /** Characters and bytes that were sent, and wait for it to read them. */
+  /** Bytes that were sent, and wait for it to read them. */
   get unread(): number {
     return this.#queued + this.#child.stdin.writableLength
   }
@@ -116,7 +116,7 @@ export class ServerProcess {
     if (this.unread > limit) return false
     if (this.#queue.length === 0) setImmediate(this.#flush)
     this.#queue.push(line)
-    this.#queued += line.length
+    this.#queued += Buffer.byteLength(line) + 1
     return true
   }
 

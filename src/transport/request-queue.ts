@@ -3,19 +3,21 @@ import { callerKey } from '../plugin.ts'
 import { FairQueue } from '../util/fair-queue.ts'
 import type { Pending } from './wire.ts'
 
-/** Characters on their way to a server beyond which requests wait their turn. */
-const MAX_UNREAD = 1024 * 1024
-/** Characters of requests that may wait for one server, and how many of them may be one caller's. */
+/** Bytes on their way to a server beyond which messages wait their turn. */
+export const MAX_UNREAD = 1024 * 1024
+/** Bytes of requests that may wait for one server, and how many of them may be one caller's. */
 const MAX_WAITING = 32 * 1024 * 1024
 const MAX_OF_CALLER = 8 * 1024 * 1024
+/** The same for replies and notifications, whose senders cannot be told that they were lost. */
+const MAX_REPLIES = 8 * 1024 * 1024
 const RETRY_MS = 1000
 /** The caller of the gateway's own requests. */
 const OWN = ''
 
 /** The one stream to a server that all its clients share. */
 export interface SharedStream {
-  /** Characters or bytes that were written and have not left yet. */
-  readonly unread: number
+  /** Whether a message of so many bytes may be written now; whoever says no says later that it has drained. */
+  hasRoom(bytes: number): boolean
   write(text: string): void
 }
 
@@ -23,6 +25,7 @@ interface Waiting {
   readonly pending: Pending
   readonly caller: string
   readonly text: string
+  readonly bytes: number
 }
 
 /**
@@ -35,7 +38,9 @@ export class RequestQueue {
   readonly #queue = new FairQueue<Waiting>()
   readonly #waiting = new Map<Pending, Waiting>()
   readonly #held = new Map<string, number>()
-  #length = 0
+  #bytes = 0
+  #replies: string[] = []
+  #replyBytes = 0
 
   constructor(upstream: string, stream: SharedStream) {
     this.#upstream = upstream
@@ -44,26 +49,54 @@ export class RequestQueue {
 
   /** Sends a request, or keeps it until there is room. Throws a GatewayError when too much waits already. */
   send(pending: Pending, text: string): void {
-    if (this.#queue.size === 0 && this.#stream.unread <= MAX_UNREAD) return this.#stream.write(text)
+    const bytes = Buffer.byteLength(text)
+    if (this.#isEmpty && this.#stream.hasRoom(bytes)) return this.#stream.write(text)
     const caller = pending.call === undefined ? OWN : callerKey(pending.call.exchange.session)
     const held = this.#held.get(caller) ?? 0
-    if (held > 0 && held + text.length > MAX_OF_CALLER) throw this.#busy('over 8 MiB waits for this caller')
-    if (this.#length > 0 && this.#length + text.length > MAX_WAITING) throw this.#busy('over 32 MiB waits')
-    const waiting = { pending, caller, text }
+    if (held > 0 && held + bytes > MAX_OF_CALLER) throw this.#busy('over 8 MiB waits for this caller')
+    if (this.#bytes > 0 && this.#bytes + bytes > MAX_WAITING) throw this.#busy('over 32 MiB waits')
+    const waiting = { pending, caller, text, bytes }
     this.#queue.add(caller, waiting)
     this.#waiting.set(pending, waiting)
     this.#count(waiting, 1)
   }
 
-  /** Room has come about: the next requests go out. */
+  /** Sends a reply or notification, before all requests that wait: the server may want it before it reads on. */
+  reply(text: string): void {
+    const bytes = Buffer.byteLength(text)
+    if (this.#replies.length === 0 && this.#stream.hasRoom(bytes)) return this.#stream.write(text)
+    if (this.#replyBytes > 0 && this.#replyBytes + bytes > MAX_REPLIES) return
+    this.#replies.push(text)
+    this.#replyBytes += bytes
+  }
+
+  /** Room has come about: the next messages go out. */
   drained(): void {
-    while (this.#queue.size > 0 && this.#stream.unread <= MAX_UNREAD) {
-      const next = this.#queue.take()
-      if (next === undefined) return
+    this.#sendReplies()
+    if (this.#replies.length > 0) return
+    for (let next = this.#queue.next; next !== undefined; next = this.#queue.next) {
+      if (!this.#stream.hasRoom(next.bytes)) return
+      this.#queue.take()
       this.#waiting.delete(next.pending)
       this.#count(next, -1)
       this.#stream.write(next.text)
     }
+  }
+
+  #sendReplies(): void {
+    let sent = 0
+    for (const text of this.#replies) {
+      const bytes = Buffer.byteLength(text)
+      if (!this.#stream.hasRoom(bytes)) break
+      this.#stream.write(text)
+      this.#replyBytes -= bytes
+      sent++
+    }
+    if (sent > 0) this.#replies = this.#replies.slice(sent)
+  }
+
+  get #isEmpty(): boolean {
+    return this.#queue.size === 0 && this.#replies.length === 0
   }
 
   /** Takes a request back; false when it has been sent. */
@@ -76,9 +109,9 @@ export class RequestQueue {
     return true
   }
 
-  #count({ caller, text }: Waiting, sign: 1 | -1): void {
-    this.#length += sign * text.length
-    const held = (this.#held.get(caller) ?? 0) + sign * text.length
+  #count({ caller, bytes }: Waiting, sign: 1 | -1): void {
+    this.#bytes += sign * bytes
+    const held = (this.#held.get(caller) ?? 0) + sign * bytes
     if (held > 0) this.#held.set(caller, held)
     else this.#held.delete(caller)
   }

@@ -14,6 +14,12 @@ export class FairQueue<T> {
     this.#size++
   }
 
+  /** The item that is taken out next. */
+  get next(): T | undefined {
+    for (const lane of this.#lanes.values()) for (const item of lane) return item
+    return undefined
+  }
+
   /** Takes the next item out; its caller's others go behind those of everybody else. */
   take(): T | undefined {
     for (const [caller, lane] of this.#lanes) {

@@ -23,12 +23,10 @@ function of(subject: string): Pending {
 /** A stream that is read only when it is told so. */
 function stream(t: { unread: number; written: string[] }) {
   return {
-    get unread() {
-      return t.unread
-    },
+    hasRoom: (bytes: number): boolean => t.unread === 0 || t.unread + bytes <= MIB,
     write: (text: string): void => {
       t.written.push(text.charAt(0))
-      t.unread += text.length
+      t.unread += Buffer.byteLength(text)
     },
   }
 }
@@ -79,4 +77,46 @@ test('a request that is taken back before it was sent is never sent, and makes r
 
   assert.deepEqual(pipe.written, ['2'])
   assert.equal(queue.takeBack(two), false)
+})
+
+test('no more than 1 MiB, or one message, is handed to a pipe that is not read', () => {
+  const pipe = { unread: 0, written: [] as string[] }
+  const queue = new RequestQueue('it', stream(pipe))
+  const half = text('h', 0.5)
+  for (let count = 0; count < 3; count++) queue.send(of('a'), half)
+  assert.equal(pipe.unread, MIB)
+
+  queue.send(of('b'), text('b', 4))
+  pipe.unread = 0
+  queue.drained()
+  assert.equal(pipe.unread, MIB / 2, 'what is larger waits until the pipe is empty')
+
+  pipe.unread = 0
+  queue.drained()
+  assert.deepEqual(pipe.written, ['h', 'h', 'h', 'b'])
+  assert.equal(pipe.unread, 4 * MIB)
+})
+
+test('what waits is counted in bytes, not in characters', () => {
+  const pipe = { unread: 1, written: [] as string[] }
+  const queue = new RequestQueue('it', stream(pipe))
+  const wide = '€'.repeat(MIB)
+  queue.send(of('a'), wide)
+  queue.send(of('a'), wide)
+
+  assert.throws(() => queue.send(of('a'), wide), /over 8 MiB/)
+})
+
+test('replies and notifications go before the requests that wait, and no more of them wait than 8 MiB', () => {
+  const pipe = { unread: MIB, written: [] as string[] }
+  const queue = new RequestQueue('it', stream(pipe))
+  queue.send(of('a'), 'a')
+  for (const letter of ['1', '2', '3']) queue.reply(text(letter, 4))
+
+  for (let read = 0; read < 4; read++) {
+    pipe.unread = 0
+    queue.drained()
+  }
+
+  assert.deepEqual(pipe.written, ['1', '2', 'a'])
 })
