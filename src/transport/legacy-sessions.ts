@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock, Gate, Log, Neighbours, Principal } from '../core/ports.ts'
-import { principalKey } from '../plugin.ts'
+import { ANONYMOUS, principalKey } from '../plugin.ts'
 import type { Callers } from './callers.ts'
 import { ClientAsks } from './client-asks.ts'
 import { Drops } from './drops.ts'
-import { EventStore, type EventBudget } from './http/event-store.ts'
+import { HeldBytes } from './held-bytes.ts'
+import { EventStore, KEPT_EVENTS } from './http/event-store.ts'
 import { LegacySession } from './http/legacy-session.ts'
 
 const MAX_SWEEP_MS = 30_000
@@ -27,7 +28,7 @@ export class LegacySessions {
   readonly #options: LegacySessionsOptions
   readonly #byId = new Map<string, LegacySession>()
   readonly #drops: Drops
-  readonly #kept: EventBudget = { bytes: 0 }
+  readonly #kept = new HeldBytes(KEPT_EVENTS)
   #opening = 0
   #takeBack: (() => void) | undefined
 
@@ -53,12 +54,13 @@ export class LegacySessions {
     this.#opening++
     this.#options.callers.count(principal, 1)
     const { clock } = this.#options
+    const id = `${this.idPrefix}${randomBytes(24).toString('base64url')}`
     return new LegacySession({
-      id: `${this.idPrefix}${randomBytes(24).toString('base64url')}`,
+      id,
       principal,
       now: clock.now(),
       asks: new ClientAsks(clock, this.#drops),
-      events: new EventStore(this.#kept),
+      events: new EventStore(this.#kept, shareOf(principal, id)),
     })
   }
 
@@ -133,4 +135,10 @@ export class LegacySessions {
 
 function isSame(one: Principal, other: Principal): boolean {
   return one === other || principalKey(one) === principalKey(other)
+}
+
+/** Whose share of what all sessions keep a session uses: its caller's, or its own where nobody asks who calls. */
+function shareOf(principal: Principal, id: string): string {
+  const key = principalKey(principal)
+  return key === principalKey(ANONYMOUS) ? `${key}#${id}` : key
 }

@@ -1,18 +1,14 @@
 import { randomBytes } from 'node:crypto'
+import { Hold, type HeldBytes, type HeldLimits } from '../held-bytes.ts'
 import type { SseStream } from '../sse-write.ts'
 import { KeptStream } from './kept-stream.ts'
 
 const MAX_EVENTS = 256
 const MAX_EVENTS_OF_STREAM = 128
 const MAX_BYTES = 1024 * 1024
-/** Of all sessions of a listener together. */
-const MAX_TOTAL = 64 * 1024 * 1024
+/** Of all sessions of a listener together, and of those of one caller. */
+export const KEPT_EVENTS: HeldLimits = { total: 64 * 1024 * 1024, each: 8 * 1024 * 1024 }
 const EVENT_ID = /^([\w-]{8})\.(\d{1,15})\.(\d{1,15})$/
-
-/** What all sessions of one listener keep together. */
-export interface EventBudget {
-  bytes: number
-}
 
 export interface KeptEvent {
   readonly id: string
@@ -31,21 +27,25 @@ export interface Bookmark {
 
 /**
  * The last events of one session, for a client that comes back with the id of the last one it read. An id is the
- * session's tag, the stream and the event's number in the session. Beyond its bounds the oldest events are dropped.
+ * session's tag, the stream and the event's number in the session. Beyond its bounds the oldest events are dropped; where
+ * the room of its caller or that of all is short, another session of the caller, or of whoever keeps most, loses its own.
  */
 export class EventStore {
-  readonly #budget: EventBudget
+  readonly #held: HeldBytes
+  readonly #caller: string
   /** Ids of another session are none of ours. */
   readonly #tag = randomBytes(6).toString('base64url')
   readonly #streams = new Map<number, KeptStream>()
   #events: KeptEvent[] = []
   #bytes = 0
+  #hold: Hold | undefined
   #lastStream = 0
   #lastEvent = 0
   #isClosed = false
 
-  constructor(budget: EventBudget) {
-    this.#budget = budget
+  constructor(held: HeldBytes, caller: string) {
+    this.#held = held
+    this.#caller = caller
   }
 
   /** A new stream, read by `live` for now. */
@@ -69,7 +69,7 @@ export class EventStore {
     this.#events.push(event)
     this.#count(event, 1)
     if (stream.kept > MAX_EVENTS_OF_STREAM) this.#drop(this.#events.findIndex(old => old.stream === stream))
-    while (this.#isOverfull()) this.#drop(0)
+    while (this.#isOverfull() || !this.#claim()) this.#drop(0)
     return event
   }
 
@@ -94,20 +94,32 @@ export class EventStore {
     for (const event of this.#events) if (event.stream === stream) this.#count(event, -1)
     this.#events = this.#events.filter(event => event.stream !== stream)
     this.#streams.delete(stream.number)
+    this.#claim()
   }
 
   /** The session is over. */
   close(): void {
     this.#isClosed = true
-    this.#budget.bytes -= this.#bytes
+    this.#hold?.end()
     this.#bytes = 0
     this.#events = []
     this.#streams.clear()
   }
 
   #isOverfull(): boolean {
-    if (this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES) return true
-    return this.#budget.bytes > MAX_TOTAL && this.#events.length > 0
+    return this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES
+  }
+
+  /** Whether there is room for what is kept, in the caller's share and among all. */
+  #claim(): boolean {
+    this.#hold ??= new Hold(this.#held, this.#caller, () => this.#makeWay())
+    return this.#hold.become(this.#bytes)
+  }
+
+  /** Forgets all events, in favour of another session. */
+  #makeWay(): void {
+    this.#hold = undefined
+    while (this.#events.length > 0) this.#drop(this.#events.length - 1)
   }
 
   #drop(index: number): void {
@@ -120,6 +132,5 @@ export class EventStore {
   #count({ stream, size }: KeptEvent, sign: 1 | -1): void {
     stream.kept += sign
     this.#bytes += sign * size
-    this.#budget.bytes += sign * size
   }
 }
