@@ -1,8 +1,7 @@
+import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 import type { RpcId } from './jsonrpc.ts'
 import { MAX_DEPTH } from './scan.ts'
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
 /** A name, and what follows it where it is an id. */
 const ID = /^"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*[,}]/
 const METHOD = /^"method"\s*:/
@@ -66,7 +65,7 @@ function walk(bytes: Buffer, visit: (level: number, at: number, isOpening: boole
     if (byte === QUOTE) {
       visit(level, at, true)
       at = endOfString(bytes, at)
-    } else if (byte === 0x7b || byte === 0x5b) visit(++level, at, true)
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) visit(++level, at, true)
     else if (byte === 0x7d || byte === 0x5d) visit(level--, at, false)
   }
 }

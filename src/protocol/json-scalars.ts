@@ -15,6 +15,8 @@ const EXACT = 15
 const HEX = tableOf('0123456789abcdefABCDEF')
 /** What may follow a backslash. */
 const ESCAPED = tableOf('"\\/bfnrtu')
+/** What follows a whole number that is not gone into any further. */
+const AFTER_WHOLE = tableOf(',]}')
 const WORDS = ['true', 'false', 'null'].map(word => Buffer.from(word))
 
 /** What was found in numbers and strings since the last question. */
@@ -28,9 +30,18 @@ export const found = {
 /** Proves the number, `true`, `false` or `null` that begins at `at`; returns where it ends. */
 export function scalar(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at] as number
+  if (isDigit(first) && first !== ZERO) return whole(bytes, at, end)
   if (first === MINUS || isDigit(first)) return number(bytes, at, end)
   for (const word of WORDS) if (word[0] === first) return literal(bytes, at, end, word)
   throw new ScanError('expected a value')
+}
+
+/** Proves a number that begins with another digit than 0: most of them are short and whole. */
+function whole(bytes: Buffer, start: number, end: number): number {
+  let at = start + 1
+  while (at < end && isDigit(bytes[at] as number)) at++
+  const isDone = at < end && at - start <= EXACT && AFTER_WHOLE[bytes[at] as number] === 1
+  return isDone ? at : number(bytes, start, end)
 }
 
 function number(bytes: Buffer, start: number, end: number): number {

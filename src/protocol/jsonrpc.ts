@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { Envelope } from './envelope.ts'
+import { OPEN_ARRAY, OPEN_OBJECT } from './json-bytes.ts'
 import { paramsText, rememberSource } from './params-source.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
@@ -65,7 +66,7 @@ function refusedAs({ isSyntax, message }: ScanError): Malformed {
 /** Whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
 export function isBatch(bytes: Buffer): boolean {
   for (const byte of bytes) {
-    if (byte > 0x20) return byte === 0x5b
+    if (byte > 0x20) return byte === OPEN_ARRAY
   }
   return false
 }
@@ -166,7 +167,7 @@ function interpretResponse(bytes: Buffer, id: RpcId | null, era: Era | undefined
     const error = asError(envelope.value('error'))
     return { kind: 'response', id, result: undefined, resultType: undefined, error }
   }
-  if (bytes[start] !== 0x7b)
+  if (bytes[start] !== OPEN_OBJECT)
     return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
   const slice = bytes.subarray(start, envelope.end('result'))
   const resultType = era === 'legacy' ? undefined : textOf(envelope.resultType())

@@ -1,5 +1,5 @@
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
+import { BACKSLASH, QUOTE } from './json-bytes.ts'
+
 /** Which bytes begin a value or a name: `{`, `[`, `,` and `:`. */
 const BEGINS = Uint8Array.from({ length: 256 }, (_, byte) =>
   '{[,:'.includes(String.fromCharCode(byte)) ? 1 : 0,

@@ -1,10 +1,15 @@
+import { randomInt } from 'node:crypto'
+import { BACKSLASH } from './json-bytes.ts'
 import { ScanError } from './scan.ts'
 
 /** Names of one object that are compared one by one; where there are more they are looked up. */
 const FEW = 12
 /** Names that room is kept for between messages. */
 const KEPT = 4096
-const BACKSLASH = 0x5c
+/** Places that are looked at for one name before names are compared as texts: somebody may have chosen them for it. */
+const MAX_PROBES = 128
+/** Differs from run to run, so that nobody knows which names meet. */
+const SEED = randomInt(2 ** 31)
 
 /** Where the names of all open objects stand, in pairs of start and end. One for all, as checking a message never yields. */
 let places = new Int32Array(2 * KEPT)
@@ -36,8 +41,8 @@ export function noteName(
   start: number,
   end: number,
   base: number,
-  known: Set<string> | undefined,
-): Set<string> | undefined {
+  known: ManyNames | undefined,
+): ManyNames | undefined {
   if (known === undefined && top - base < 2 * FEW && !hasEscape(bytes, start, end)) {
     for (let at = base; at < top; at += 2)
       if (isSame(bytes, start, end, places[at] as number, places[at + 1] as number))
@@ -45,10 +50,80 @@ export function noteName(
     keep(start, end)
     return undefined
   }
-  const names = known ?? allSince(bytes, base)
-  const { size } = names
-  if (names.add(plainName(bytes, start, end)).size === size) throw repeated(bytes, start, end)
-  return names
+  const names = known ?? new ManyNames(bytes, base)
+  if (names.add(start, end)) return names
+  throw repeated(bytes, start, end)
+}
+
+/** The names of one object, to look them up in: by where they stand, or as texts where that does not do. */
+export class ManyNames {
+  readonly #bytes: Buffer
+  readonly #base: number
+  /** Where in `places` a name is, and one more; 0 where there is none. */
+  #table = new Int32Array(8 * FEW)
+  #texts: Set<string> | undefined
+
+  constructor(bytes: Buffer, base: number) {
+    this.#bytes = bytes
+    this.#base = base
+    this.#fill()
+  }
+
+  /** False when the name is there already. */
+  add(start: number, end: number): boolean {
+    if (this.#texts === undefined && !hasEscape(this.#bytes, start, end)) {
+      const slot = this.#slotOf(start, end)
+      if (slot >= 0 && this.#table[slot] !== 0) return false
+      if (slot >= 0) this.#table[slot] = top + 1
+    } else this.#texts ??= allSince(this.#bytes, this.#base)
+    const isNew = this.#addText(start, end)
+    keep(start, end)
+    if (top - this.#base > this.#table.length) this.#grow()
+    return isNew
+  }
+
+  #addText(start: number, end: number): boolean {
+    if (this.#texts === undefined) return true
+    const { size } = this.#texts
+    return this.#texts.add(plainName(this.#bytes, start, end)).size > size
+  }
+
+  #grow(): void {
+    if (this.#texts !== undefined) return
+    this.#table = new Int32Array(2 * this.#table.length)
+    this.#fill()
+  }
+
+  #fill(): void {
+    for (let at = this.#base; at < top; at += 2) {
+      const slot = this.#slotOf(places[at] as number, places[at + 1] as number)
+      if (slot >= 0) this.#table[slot] = at + 1
+    }
+  }
+
+  /** Where a name is, or belongs; -1 when too many are in its way, and texts are compared from then on. */
+  #slotOf(start: number, end: number): number {
+    const bytes = this.#bytes
+    const table = this.#table
+    let slot = hashOf(bytes, start, end) % table.length
+    for (let probe = 0; probe < MAX_PROBES; probe++) {
+      const place = table[slot] as number
+      if (place === 0) return slot
+      if (isSame(bytes, start, end, places[place - 1] as number, places[place] as number)) return slot
+      slot = slot + 1 === table.length ? 0 : slot + 1
+    }
+    this.#texts = allSince(bytes, this.#base)
+    return -1
+  }
+}
+
+function hashOf(bytes: Buffer, start: number, end: number): number {
+  let hash = SEED
+  for (let at = start; at < end; at++) {
+    hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193)
+    hash ^= hash >>> 13
+  }
+  return hash >>> 0
 }
 
 /** Whether a name is written with escapes. */
@@ -75,7 +150,8 @@ function keep(start: number, end: number): void {
 
 function allSince(bytes: Buffer, base: number): Set<string> {
   const names = new Set<string>()
-  for (let at = base; at < top; at += 2) names.add(bytes.toString('latin1', places[at], places[at + 1]))
+  for (let at = base; at < top; at += 2)
+    names.add(plainName(bytes, places[at] as number, places[at + 1] as number))
   return names
 }
 

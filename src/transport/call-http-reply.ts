@@ -1,3 +1,4 @@
+import { OPEN_OBJECT } from '../protocol/json-bytes.ts'
 import { gatewayError } from '../errors.ts'
 import { EventBody, startOfStream, WholeBody, type Body, type Position } from './call-http-body.ts'
 import {
@@ -32,7 +33,6 @@ export interface ReplyHost {
 
 /** How long a stream may stay open after its answer. */
 const TAIL_MS = 1000
-const OPEN_BRACE = 0x7b
 
 /** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
 export class Reply implements ReplyHandler {
@@ -126,7 +126,7 @@ export class Reply implements ReplyHandler {
       })
       return events.failed(this.#pending, error)
     }
-    if (this.#isAnswerable() && text[0] === OPEN_BRACE) events.received(text, this.#pending)
+    if (this.#isAnswerable() && text[0] === OPEN_OBJECT) events.received(text, this.#pending)
     if (this.#pending.open)
       events.failed(this.#pending, statusFailure(upstream, { status, body, ...this.#refusal }))
   }

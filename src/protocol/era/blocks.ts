@@ -1,3 +1,4 @@
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../json-bytes.ts'
 import { isObject, type JsonObject } from '../jsonrpc.ts'
 import { membersOf, valueOf } from '../members.ts'
 import { scanArray, skipSpace } from '../scan.ts'
@@ -51,10 +52,6 @@ function textFor(block: Buffer, type: string | undefined, version: string): stri
   const text = block.toString('utf8')
   return hasType(version, type) ? text : JSON.stringify(blockFor(JSON.parse(text) as JsonObject, version))
 }
-
-const OPEN_ARRAY = 0x5b
-const OPEN_OBJECT = 0x7b
-const QUOTE = 0x22
 
 function typeOf(block: Buffer): string | undefined {
   if (block[0] !== OPEN_OBJECT) return undefined

@@ -1,3 +1,4 @@
+import { OPEN_OBJECT } from '../json-bytes.ts'
 import { editMembers, membersOf, valueOf, type Member } from '../members.ts'
 import type { Payload } from '../payload.ts'
 import { LATEST_LEGACY_VERSION } from '../versions.ts'
@@ -57,7 +58,6 @@ function changeToolResult(source: Source, version: string, edit: Edit): void {
 }
 
 const EMPTY_LIST = Buffer.from('[]')
-const OPEN_OBJECT = 0x7b
 
 /**
  * Legacy structured content is an object, and older than 2025-06-18 there is none. Returns the JSON text that the client

@@ -89,3 +89,32 @@ test('a result may hold an object that has a name twice: its bytes pass', () => 
   const message = parseMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${result}}`))
   assert.equal(message.kind === 'response' && message.result?.bytes().toString(), result)
 })
+
+test('a name twice among thousands is found, however deep and however it is written, and nothing else is', () => {
+  const names = Array.from({ length: 3000 }, (_, n) => `"name ${n % 7} ${n}":0`)
+  const inner = `{${names.join()}}`
+  const wrong = [
+    `{${names.join()},"name 1 1":0}`,
+    `{${names.join()},"name 1 \\u0031":0}`,
+    `{${names.slice(0, 1500).join()},"na\\u006de 0 7":0,${names.slice(1500).join()}}`,
+    `{"a":${inner},${names.join()},"b":${inner},"name 3 2999":0}`,
+  ]
+  const right = [
+    inner,
+    `{"a":${inner},${names.join()},"b":${inner}}`,
+    `{${names.slice(0, 1500).join()},"an\\u006fther":${inner},${names.slice(1500).join()}}`,
+  ]
+
+  for (const [texts, kind] of [
+    [wrong, 'malformed'],
+    [right, 'request'],
+  ] as const)
+    for (const text of texts) {
+      const message = parseMessage(
+        Buffer.from(
+          `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":${text}}}`,
+        ),
+      )
+      assert.equal(message.kind, kind, text.slice(0, 60))
+    }
+})
