@@ -95,7 +95,7 @@ export const ERRORS = {
   },
   GW_CONFIG_NOT_FOUND: {
     text: 'no gateway.yaml found from {directory} upwards',
-    hint: 'Create one, or name it with --config.',
+    hint: 'Make one from the settings of a client with gateway import, write one, or name it with --config.',
     exit: 3,
   },
   GW_CONFIG_UNTRUSTED: {
@@ -110,7 +110,7 @@ export const ERRORS = {
   },
   GW_CONFIG_INVALID: {
     text: '{count} in the configuration',
-    hint: 'gateway validate checks it without starting anything.',
+    hint: 'Nothing was started or changed. Every key is in docs/reference/config.md.',
     exit: 3,
   },
   ...PLUGIN_ERRORS,

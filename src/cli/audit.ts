@@ -12,8 +12,14 @@ export async function verifyAudit(
   try {
     return await verifyChain(path, head)
   } catch (cause) {
-    throw gatewayError('GW_USAGE', { what: `cannot read ${path}: ${reasonOf(cause)}` })
+    throw gatewayError('GW_USAGE', {
+      what: `cannot read ${path}: ${isMissing(cause) ? 'there is no such file' : reasonOf(cause)}`,
+    })
   }
+}
+
+function isMissing(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
 }
 
 /** What came of it, as people read it. */

@@ -49,8 +49,8 @@ export const ASK_FLAGS = {
     summary:
       'Start a gateway for this command though one runs, as --set does too; it writes to no audit and counts on no limit.',
   }),
-  socket: CONTROL_FLAGS.socket,
   ...CONFIG_FLAGS,
+  socket: CONTROL_FLAGS.socket,
 }
 
 /** What every command has: its terminal, and errors that go to `main` as they are. */

@@ -74,12 +74,15 @@ export function psLines(
     config === undefined ? undefined : oneLine(relative(cwd, config)),
   ].filter(text => text !== undefined)
   const rows = upstreams.map(row => cells(row, now, out))
+  // On a terminal that is too narrow a heading gets a line of its own, which nobody needs over nothing.
+  const hasProblems = out.width === undefined || rows.some(row => row.at(-1) !== '')
+  const head = HEAD.map(text => (text === 'problem' && !hasProblems ? '' : out.paint('dim', text)))
   const urls = listeners.map(listener => [listener.name, listener.url ?? listener.type].map(oneLine))
   return [
     `${out.paint('bold', oneLine(`${name} ${version}`))}  ${out.paint('dim', about.join(' · '))}`,
     ...table(urls, out, 2),
     '',
-    ...table(fitting([HEAD.map(text => out.paint('dim', text)), ...rows], out.width), out),
+    ...table(fitting([head, ...rows], out.width), out),
   ]
 }
 

@@ -75,7 +75,9 @@ export function stateText(state: UpstreamStatus['state'], output: Output): strin
 
 function upstreamCells(upstream: UpstreamStatus, catalog: readonly CatalogRow[], output: Output): string[] {
   const { name, state, problem } = upstream
-  const offers = offerText(catalog.filter(row => row.upstream === name))
+  const rows = catalog.filter(row => row.upstream === name)
+  // What is not there yet may have a lot to offer.
+  const offers = rows.length === 0 && state !== 'ready' ? '' : offerText(rows)
   return [output.paint('bold', name), stateText(state, output), problem ?? knownText(upstream, offers)]
 }
 

@@ -19,7 +19,7 @@ export function table(rows: readonly (readonly string[])[], output: Output, inde
   if (!stacked)
     return rows.map(row => `${space}${[...padded(row), fitted(row.at(-1) ?? '', room)].join(GAP)}`.trimEnd())
   return rows.flatMap(row => {
-    const first = left > (output.width ?? Infinity) ? row.slice(0, -1) : padded(row)
+    const first = left - GAP.length > (output.width ?? Infinity) ? row.slice(0, -1) : padded(row)
     const below = fitted(row.at(-1) ?? '', (output.width ?? Infinity) - indent - BELOW.length)
     return [`${space}${first.join(GAP)}`.trimEnd(), ...(below === '' ? [] : [`${space}${BELOW}${below}`])]
   })

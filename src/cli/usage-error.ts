@@ -43,10 +43,8 @@ async function unknownCommand({ message }: UsageError): Promise<string | undefin
 
 async function unknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {
   if (flags === undefined) return undefined
-  const known = Object.keys(parse?.input?.flags ?? {}).map(name => `--${name}`)
-  const each = flags.map(
-    async flag => `there is no flag ${flag}${await meant(flag.split('=')[0] ?? flag, known)}`,
-  )
+  const known = Object.keys(parse?.input?.flags ?? {})
+  const each = flags.map(async flag => `there is no flag ${flag}${await meantFlag(flag, known)}`)
   return (await Promise.all(each)).join('; ')
 }
 
@@ -55,10 +53,16 @@ function missingArguments({ message, args = [] }: UsageError): string | undefine
   return `missing: ${args.map(({ name }) => name.toUpperCase()).join(', ')}`
 }
 
-async function meant(word: string, known: readonly string[]): Promise<string> {
+/** Compared without the dashes, which make any two short flags alike. */
+function meantFlag(flag: string, known: readonly string[]): Promise<string> {
+  const name = (flag.split('=')[0] ?? flag).replace(/^-+/, '')
+  return meant(name, known, '--')
+}
+
+async function meant(word: string, known: readonly string[], before = ''): Promise<string> {
   const { suggest } = await import('../util/suggest.ts')
   const found = suggest(word, known)
-  return found === undefined ? '' : ` – did you mean "${found}"?`
+  return found === undefined ? '' : ` – did you mean "${before}${found}"?`
 }
 
 function plainText(message: string): string {

@@ -33,7 +33,7 @@ export async function withGateway<T>(
 export function sayWhatIsMissing(upstreams: readonly UpstreamStatus[], { err }: Terminal): void {
   for (const { name, state, problem } of upstreams.filter(upstream => !isThere(upstream))) {
     err.line(
-      `${err.paint('yellow', 'warning')} upstream "${name}" is ${state}${problem === undefined ? '' : `: ${problem}`}`,
+      `${err.paint('yellow', 'warning')} upstream "${name}" ${state === 'failed' ? 'failed' : `is ${state}`}${problem === undefined ? '' : `: ${problem}`}`,
     )
   }
 }

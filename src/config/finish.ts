@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { delimiter, resolve } from 'node:path'
 import { deepFreeze } from '../util/freeze.ts'
 import { isPlain } from '../util/plain.ts'
 import { pointerTo } from '../util/pointer.ts'
@@ -42,6 +42,8 @@ export interface Draft {
   readonly secrets: readonly string[]
   readonly broken: ReadonlySet<string>
   readonly problems: readonly Problem[]
+  /** Where programs are looked for; undefined when that is not known. */
+  readonly searchPath?: string | undefined
 }
 
 /** Validates, checks, fills in defaults and freezes; throws every problem at once. */
@@ -54,7 +56,10 @@ export function finish(draft: Draft): LoadedConfig {
   if (draft.file !== undefined)
     checkExisting(
       located.value,
-      path => existsSync(resolve(draft.directory, path)),
+      {
+        path: path => existsSync(resolve(draft.directory, path)),
+        program: (name, own) => isOnPath(name, own ?? draft.searchPath, draft.directory),
+      },
       finding => findings.push(finding),
     )
 
@@ -77,6 +82,12 @@ export function finish(draft: Draft): LoadedConfig {
     keys: located.keys,
     warnings: inOrder(problems),
   }
+}
+
+/** Windows has more names for a program than its own, so nothing is said there. */
+function isOnPath(name: string, searchPath: string | undefined, directory: string): boolean {
+  if (searchPath === undefined || process.platform === 'win32') return true
+  return searchPath.split(delimiter).some(folder => existsSync(resolve(directory, folder, name)))
 }
 
 function emptyAt(pointer: string): Finding {

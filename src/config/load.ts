@@ -49,6 +49,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     secrets,
     broken,
     problems,
+    searchPath: environment.PATH,
   })
 }
 

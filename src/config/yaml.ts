@@ -30,7 +30,8 @@ export function parseYaml(text: string, file: string, report: ReportProblem): Tr
     return void refuse(syntax.offset, syntax.message)
   }
   const document = compose(syntax, text.length)
-  for (const error of mistakesIn(document)) refuse(error.pos[0], messageOf(error, text), adviceFor(error))
+  for (const error of mistakesIn(document))
+    refuse(error.pos[0], messageOf(error, text), adviceFor(error, text))
   if (refused > 0) return undefined
   return treeOfNode(document.contents, place, refuse)
 }
@@ -48,7 +49,11 @@ function compose(syntax: readonly CST.Token[], end: number): Document.Parsed {
 }
 
 function mistakesIn(document: Document): (YAMLParseError | YAMLWarning)[] {
-  return [...document.errors, ...document.warnings]
+  const { errors } = document
+  // Where the parser has lost its way, each following word is another mistake to it, and none to the reader.
+  const lost = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN')
+  const told = errors.filter(({ code }, index) => index <= lost || code !== 'UNEXPECTED_TOKEN')
+  return [...told, ...document.warnings]
 }
 
 function messageOf(error: YAMLParseError | YAMLWarning, text: string): string {
@@ -57,7 +62,9 @@ function messageOf(error: YAMLParseError | YAMLWarning, text: string): string {
   return error.code === 'MULTIPLE_DOCS' ? 'the file holds more than one document' : error.message
 }
 
-function adviceFor(error: YAMLParseError | YAMLWarning): string | undefined {
+function adviceFor(error: YAMLParseError | YAMLWarning, text: string): string | undefined {
+  if (error.code === 'UNEXPECTED_TOKEN' && /\$\{?$/.test(text.slice(0, error.pos[1])))
+    return 'put "${…}" into quotes where it stands between { } or [ ]'
   if (error.code === 'TAB_AS_INDENT') return 'indent with spaces'
   if (error.code === 'MULTIPLE_DOCS') return 'put everything into one document, without "---" in between'
   return error.code === 'BLOCK_AS_IMPLICIT_KEY' ? 'put a value that contains ": " into quotes' : undefined

@@ -43,7 +43,7 @@ test('tools are listed with their upstream and description, and who is missing i
 
   assert.equal(code, 0)
   assert.match(stdout, /^web__add +web +Adds two numbers$/m)
-  assert.match(stderr, /^warning upstream "gone" is failed: command not found/m)
+  assert.match(stderr, /^warning upstream "gone" failed: command not found/m)
 })
 
 test('tools takes a part of a name or a glob, and gives full entries as JSON', async t => {

@@ -5,7 +5,7 @@ import { directory, gateway } from './cli/run.ts'
 const GOOD = `version: 1
 listeners: { main: { type: http, port: 0 }, pipe: { type: stdio } }
 upstreams:
-  one: { type: stdio, command: server-that-is-not-there, env: { TOKEN: hush-hush-hush } }
+  one: { type: stdio, command: node, env: { TOKEN: hush-hush-hush } }
   two: { type: http, url: "http://127.0.0.1:9/mcp", prefix: "" }
 `
 
@@ -164,7 +164,7 @@ test('inspect --offline shows configuration, plugins and hooks, no secret, and s
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^ {6}TOKEN|TOKEN: "\*\*\*"/m)
   assert.ok(!stdout.includes('hush'))
-  assert.match(stdout, /command: server-that-is-not-there +# gateway\.yaml:4:\d+$/m)
+  assert.match(stdout, /command: node +# gateway\.yaml:4:\d+$/m)
   assert.match(stdout, /startupTimeout: 30s +# default$/m)
   assert.match(stdout, /^ {2}one +stdio +idle$/m)
   assert.match(stdout, /^ {2}createUpstream +call-/m)

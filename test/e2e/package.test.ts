@@ -20,7 +20,7 @@ export default {
 `
 const CONFIG = `version: 1
 listeners: { pipe: { type: stdio } }
-upstreams: { one: { type: stdio, command: server-that-is-not-there } }
+upstreams: { one: { type: stdio, command: node } }
 plugins: { own: { use: ./own.mjs } }
 `
 const SAME = `import * as main from 'tapgate'

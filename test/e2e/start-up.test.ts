@@ -11,7 +11,7 @@ import { directory, gateway, serving } from './cli/run.ts'
 const PRELOAD = pathToFileURL(join(import.meta.dirname, '../fixtures/loaded-files.mjs')).href
 const CONFIG = `version: 1
 log: { format: json }
-upstreams: { one: { type: stdio, command: server-that-is-not-there, start: lazy } }
+upstreams: { one: { type: stdio, command: node, start: lazy } }
 listeners: { main: { type: http, port: 0 } }
 `
 const ON_STDIO = CONFIG.replace('main: { type: http, port: 0 }', 'pipe: { type: stdio }')

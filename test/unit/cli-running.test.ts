@@ -95,6 +95,27 @@ for (const width of [80, 130])
       )
   })
 
+test('the columns of a gateway in good order line up at 80 columns, and no heading stands over nothing', () => {
+  const row = { type: 'stdio', state: 'ready' as const, era: 'legacy' as const, version: '2025-11-25' }
+  const upstreams = ['everything', 'files', 'memory'].map((name, index) => ({
+    ...{ ...row, name, rss: 7e7, queue: { waiting: 0 } },
+    runtime: {
+      instances: [{ pid: 16560 + index, startedAt: NOW - 180_000, inFlight: 0 }],
+      restarts: 0,
+      inFlight: 0,
+    },
+  }))
+  const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 1 }
+  const narrow = { ...terminal, out: { ...terminal.out, width: 80 } }
+
+  const lines = psLines({ gateway, listeners: [], upstreams }, NOW, narrow)
+  const shown = lines.slice(lines.findIndex(line => line.startsWith('upstream')))
+
+  assert.equal(shown.length, 4)
+  const columns = shown.map(line => [...line.matchAll(/(?<=^| {2})\S/g)].map(({ index }) => index))
+  for (const row of columns) assert.deepEqual(row, columns[0])
+})
+
 test('durations and amounts are short', () => {
   const times = [0, 59_999, 60_000, 3_600_000, 90_000_000].map(durationText)
   const sizes = [0, 2048, 5 * 2 ** 20, 3 * 2 ** 30].map(amountText)

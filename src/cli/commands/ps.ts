@@ -9,13 +9,13 @@ export default class Ps extends GatewayCommand {
   ].join(' ')
   static override examples = ['gateway ps', 'gateway ps --watch', 'gateway ps --all', 'gateway ps --json']
   static override flags = {
-    watch: boolean({ char: 'w', summary: 'Show it again every second.' }),
-    quiet: boolean({ char: 'q', exclusive: ['watch', 'json'], summary: 'Names of the upstreams only.' }),
-    all: boolean({
-      char: 'a',
-      exclusive: ['watch', 'quiet'],
-      summary: 'Every gateway that you run, whatever its configuration.',
+    watch: boolean({ char: 'w', exclusive: ['all'], summary: 'Show it again every second.' }),
+    quiet: boolean({
+      char: 'q',
+      exclusive: ['watch', 'all', 'json'],
+      summary: 'Names of the upstreams only.',
     }),
+    all: boolean({ char: 'a', summary: 'Every gateway that you run, whatever its configuration.' }),
     ...CONTROL_FLAGS,
   }
 

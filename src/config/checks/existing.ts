@@ -6,23 +6,32 @@ import type { Report } from '../problem.ts'
 const INTERPRETER = /(^|\/)(node|bun|deno|python[\d.]*|ruby|tsx)$/
 const SCRIPT = /\.([cm]?[jt]s|py|rb)$/
 
-type Exists = (path: string) => boolean
+/** What is there: a path, relative to the configuration, or a program by its name on a search path. */
+export interface Present {
+  readonly path: (path: string) => boolean
+  readonly program: (name: string, searchPath: string | undefined) => boolean
+}
 type Missing = (key: string, path: string, hint: string) => void
 
 /** What a local server is run from and is not there: it may still come, so a warning. */
-export function checkExisting(config: unknown, exists: Exists, report: Report): void {
+export function checkExisting(config: unknown, present: Present, report: Report): void {
   const upstreams = mapAt(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     const spec = mapAt(upstreams, name)
-    if (spec.type !== 'stdio' || spec.enabled === false || spec.cwd === 'project') continue
+    if (spec.type !== 'stdio' || spec.enabled === false) continue
     const at = pointerTo('/upstreams', name)
-    checkServer(spec, exists, (key, path, hint) =>
-      report({ pointer: `${at}/${key}`, message: `${path} does not exist`, hint, severity: 'warning' }),
-    )
+    const warn = (key: string, message: string, hint: string): void =>
+      report({ pointer: `${at}/${key}`, message, hint, severity: 'warning' })
+    const command = textAt(spec, 'command') ?? ''
+    if (/^[^\s/\\]+$/.test(command) && !present.program(command, textAt(mapAt(spec, 'env'), 'PATH')))
+      warn('command', `${command} is not on the PATH`, 'install it, or give its whole path')
+    // Each project has a directory of its own.
+    if (spec.cwd === 'project') continue
+    checkServer(spec, present.path, (key, path, hint) => warn(key, `${path} does not exist`, hint))
   }
 }
 
-function checkServer(spec: Plain, exists: Exists, missing: Missing): void {
+function checkServer(spec: Plain, exists: Present['path'], missing: Missing): void {
   const cwd = textAt(spec, 'cwd') ?? '.'
   if (!exists(cwd))
     return missing(

@@ -40,6 +40,26 @@ test('a long name that a prefix, another name or a filter takes away is none', (
   assert.equal(longNames({ upstreams: { web: {} } }, [tool]).length, 1)
 })
 
+test('a server that starts still is not said to offer nothing', () => {
+  const upstreams = [
+    { name: 'slow', type: 'stdio', state: 'starting' as const },
+    { name: 'bare', type: 'stdio', state: 'ready' as const },
+  ]
+  const inspection = {
+    upstreams,
+    listeners: [],
+    catalog: [],
+    withheld: [],
+    unmatched: [],
+    plugins: [],
+    hooks: {},
+  }
+
+  const lines = summaryLines(inspection, { name: 'gw', asksForKey: false }, OUT)
+
+  assert.deepEqual(lines.slice(1, 3), ['  slow  starting', '  bare  ready     nothing'])
+})
+
 test('a running gateway knows of long names', async t => {
   const web = closeAfter(t, await testUpstream({ tools: { ['z'.repeat(70)]: () => 'a' } }))
   const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))

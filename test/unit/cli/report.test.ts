@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { report } from '../../../src/cli/report.ts'
+import { knownError, report } from '../../../src/cli/report.ts'
+import { verifyAudit } from '../../../src/cli/audit.ts'
 import type { Output, Terminal } from '../../../src/cli/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
@@ -27,4 +28,21 @@ test('warnings beside errors are labelled, and counted apart', async t => {
   assert.equal(warnings.length, Number(/(\d) warnings/.exec(head)?.[1]))
   assert.equal(rest.filter(line => line.startsWith('  gateway.yaml:')).length, 1)
   assert.doesNotMatch(lines.join('\n'), /Mend what is listed/)
+})
+
+test('a flag that is far from all others is not taken for a short one', async () => {
+  const flags = { set: {}, env: {}, config: {} }
+  const wrong = (flag: string): Error =>
+    Object.assign(new Error('Nonexistent flag'), { oclif: {}, flags: [flag], parse: { input: { flags } } })
+
+  const [far, near] = await Promise.all([knownError(wrong('--prot')), knownError(wrong('--confg=a'))])
+
+  assert.equal(far.message, 'there is no flag --prot')
+  assert.equal(near.message, 'there is no flag --confg=a – did you mean "--config"?')
+})
+
+test('an audit that is not there is said to be so in words', async () => {
+  await assert.rejects(verifyAudit('absent.jsonl', { cwd: '/nowhere' }), {
+    message: 'cannot read /nowhere/absent.jsonl: there is no such file',
+  })
 })

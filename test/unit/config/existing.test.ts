@@ -1,9 +1,35 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { it } from 'node:test'
 import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../../fixtures/sandbox.ts'
 
 const ON_POSIX = { skip: process.platform === 'win32' }
+
+it('a program that is not on the PATH of its server is a warning at its place', ON_POSIX, async t => {
+  const cwd = directoryWith(t, {
+    'bin/tool': '',
+    'own/other': '',
+    'gateway.yaml': JSON.stringify({
+      version: 1,
+      listeners: { main: { type: 'stdio' } },
+      upstreams: {
+        fine: { type: 'stdio', command: 'tool' },
+        absent: { type: 'stdio', command: 'tol', cwd: 'project' },
+        own: { type: 'stdio', command: 'other', env: { PATH: 'own' } },
+        lost: { type: 'stdio', command: 'tool', env: { PATH: 'own' } },
+        off: { type: 'stdio', command: 'tol', enabled: false },
+      },
+    }),
+  })
+
+  const { warnings } = await loadConfig({ cwd, environment: { PATH: `/nowhere:${join(cwd, 'bin')}` } })
+
+  assert.deepEqual(warnings.map(({ pointer, message }) => `${pointer} ${message}`).sort(), [
+    '/upstreams/absent/command tol is not on the PATH',
+    '/upstreams/lost/command tool is not on the PATH',
+  ])
+})
 
 it('a command, a directory or a script that does not exist is a warning at its place', ON_POSIX, async t => {
   const cwd = directoryWith(t, {
