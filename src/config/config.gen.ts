@@ -196,7 +196,7 @@ export interface OverloadConfig {
  */
 export interface HooksConfig {
   /**
-   * How long a plugin may keep a caller, a session, a request or an answer waiting. What it was to decide is refused then, and the log names it. 0 for as long as it takes.
+   * How long a plugin may keep a caller, a session, a request, an answer, a command of the owner or the start waiting. What it was to decide is refused then, and the log names it. What may wait for a person or a call has ten minutes, and what wraps the calls of an upstream its `timeout`. 0 for as long as it takes.
    */
   readonly timeout: string | number
 }

@@ -8,7 +8,7 @@ export interface TapOrigin {
 
 /** How long a promise of a tap is waited for. */
 export interface Patience {
-  readonly clock: { after(ms: number, callback: () => void): () => void }
+  readonly clock: { now(): number; after(ms: number, callback: () => void): () => void }
   readonly ms: number
 }
 
@@ -77,7 +77,7 @@ export function guardAsync(
 function nobodyAsks(): void {}
 
 /** What a promise comes to, or that it came to nothing in time; what it comes to later, nobody hears. */
-function inTime(
+export function inTime(
   value: PromiseLike<unknown>,
   origin: TapOrigin,
   patience: Patience | undefined,

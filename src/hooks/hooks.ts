@@ -52,8 +52,11 @@ export class Hooks {
   }
 
   /** The hooks as the plugin of this name sees them. */
-  facade(plugin: string): PluginHooks {
-    const entries = Object.entries(this.#points).map(([name, point]) => [name, view(point, plugin)])
+  facade(plugin: string, isBuiltIn = false): PluginHooks {
+    const entries = Object.entries(this.#points).map(([name, point]) => [
+      name,
+      view(point, plugin, isBuiltIn),
+    ])
     return Object.freeze(Object.fromEntries(entries)) as PluginHooks
   }
 
@@ -63,14 +66,14 @@ export class Hooks {
   }
 }
 
-function view(point: HookPoint, plugin: string): unknown {
+function view(point: HookPoint, plugin: string, isBuiltIn: boolean): unknown {
   const tapFor = (key: string | undefined) => (first: unknown, second?: unknown) => {
     const run = second ?? first
     const options = second === undefined ? {} : (first as TapOptions)
     if (typeof run !== 'function') {
       throw gatewayError('GW_PLUGIN_SETUP', { plugin, why: `hooks.${point.name}.tap needs a function` })
     }
-    point.add({ plugin, options, key, run: run as never })
+    point.add({ plugin, options, key, isBuiltIn, run: run as never })
   }
   if (HOOKS[point.name].by === 'key')
     return Object.freeze({ for: (key: string) => Object.freeze({ tap: tapFor(key) }) })

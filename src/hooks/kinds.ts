@@ -83,7 +83,7 @@ interface HookRow {
   readonly mirrored?: boolean
   /** What selects taps: the `methods` or `listeners` a tap names, or the key it was tapped `for`. */
   readonly by?: 'method' | 'listener' | 'key'
-  /** For how long a tap may keep everybody waiting: `short` is configured, `person` is for who has to ask one. For ever when absent. */
+  /** For how long a tap may keep everybody waiting: `short` is configured, `person` is for what may wait for one, or for a call. */
   readonly patience?: 'short' | 'person'
   /** One tap's failure is logged and the others still run. */
   readonly safe?: boolean
@@ -94,14 +94,14 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   configure: { kind: 'syncWaterfall' },
   createUpstream: { kind: 'syncBail', by: 'key' },
   createListener: { kind: 'syncBail', by: 'key' },
-  dispatch: { kind: 'syncWaterfall', mirrored: true },
-  ready: { kind: 'async' },
+  dispatch: { kind: 'syncWaterfall', mirrored: true, patience: 'person' },
+  ready: { kind: 'async', patience: 'short' },
   listening: { kind: 'sync', safe: true },
   admit: { kind: 'syncBail' },
   stopping: { kind: 'sync', safe: true },
   authenticate: { kind: 'asyncBail', by: 'listener', patience: 'short' },
   refused: { kind: 'sync', safe: true },
-  http: { kind: 'asyncBail', by: 'key' },
+  http: { kind: 'asyncBail', by: 'key', patience: 'person' },
   session: { kind: 'async', patience: 'short' },
   request: { kind: 'asyncBail', by: 'method', patience: 'short' },
   route: { kind: 'syncBail', by: 'method' },
@@ -116,7 +116,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   recorded: { kind: 'sync', safe: true },
   status: { kind: 'syncWaterfall' },
   figures: { kind: 'syncWaterfall' },
-  control: { kind: 'asyncBail', by: 'key' },
+  control: { kind: 'asyncBail', by: 'key', patience: 'short' },
   close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
 }
 

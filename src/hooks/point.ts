@@ -8,7 +8,8 @@ import {
 } from 'tapable'
 import { gatewayError } from '../errors.ts'
 import { compileOnce, type Compiling } from './compiled.ts'
-import { guardAsync, guardSync, type Patience } from './guard.ts'
+import { guardDispatch } from './guard-dispatch.ts'
+import { guardAsync, guardSync, type Patience, type TapOrigin } from './guard.ts'
 import { promptly } from './prompt.ts'
 import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './kinds.ts'
 
@@ -20,6 +21,8 @@ export interface Tap {
   readonly options: TapOptions
   /** What the tap was tapped `for`, on hooks that have keys. */
   readonly key: string | undefined
+  /** Whether the plugin is one of ours, which bound what they do by themselves. */
+  readonly isBuiltIn: boolean
   readonly run: Anything
 }
 
@@ -156,9 +159,15 @@ export class HookPoint {
       if (this.#isAsync()) {
         const guarded = guardAsync(tap.run, origin, this.#parameters.length, this.#decided(), this.#patience)
         hook.tapAsync(options, this.#protect(guarded))
-      } else hook.tap(options, this.#protect(guardSync(tap.run, origin)))
+      } else hook.tap(options, this.#protect(guardSync(this.#bounded(tap, origin), origin)))
     }
     return hook
+  }
+
+  /** What a tap returns on `dispatch` is a function of its own, and has to come to an end as well. */
+  #bounded({ run, isBuiltIn }: Tap, origin: TapOrigin): Anything {
+    if (this.name !== 'dispatch' || isBuiltIn || this.#patience === undefined) return run
+    return guardDispatch(run as never, origin, this.#patience, PERSON_MS)
   }
 
   #rebuild(taps: readonly { name: string; fn: Anything }[]): TapableHook {

@@ -1,4 +1,5 @@
 import { GatewayError, gatewayError, reasonOf } from '../errors.ts'
+import { inTime, type Patience } from '../hooks/guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
 import type { Clock, Config, Keeper, Log, Programs } from '../core/ports.ts'
 import { parseDuration } from '../util/units.ts'
@@ -6,6 +7,9 @@ import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions } from './options.ts'
 import type { Chosen } from './resolve.ts'
 import type { SlotTable } from './slots.ts'
+
+/** A plugin may load much before it begins. */
+const SETUP_MS = 60_000
 
 export interface InstallContext {
   readonly config: Config
@@ -33,7 +37,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
     patience,
   )
   try {
-    for (const one of chosen) await setUp(one, hooks, context)
+    for (const one of chosen) await setUp(one, hooks, context, patience)
     hooks.seal(new Set(chosen.map(({ plugin }) => plugin.name)))
   } catch (error) {
     await hooks.runner('close')?.()
@@ -46,14 +50,15 @@ async function setUp(
   one: Chosen,
   hooks: Hooks,
   { config, log, clock, slots, directory, files, programs, state, hide, keeper, locate }: InstallContext,
+  patience: Patience | undefined,
 ): Promise<void> {
   const { plugin } = one
   const options = await checkOptions(one, locate)
   try {
-    await plugin.setup({
+    const done = plugin.setup({
       options: options as never,
       config,
-      hooks: hooks.facade(plugin.name),
+      hooks: hooks.facade(plugin.name, one.from === 'built-in'),
       log: log.child({ plugin: plugin.name }),
       clock,
       directory,
@@ -65,6 +70,9 @@ async function setUp(
       keeper: one.from === 'built-in' ? keeper?.(plugin.name) : undefined,
       slot: slots.of(plugin.name),
     })
+    const origin = { plugin: plugin.name, hook: 'setup' }
+    const longer = patience && { ...patience, ms: Math.max(patience.ms, SETUP_MS) }
+    await inTime(Promise.resolve(done), origin, longer)
   } catch (cause) {
     throw await setupFailure(one, cause, locate)
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Plugin, Tappable } from '../../../src/plugin.ts'
-import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import type { Dispatch, Plugin, Tappable } from '../../../src/plugin.ts'
+import { closeAfter, TestClock, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
 const NEVER = new Promise<never>(() => undefined)
 const HOOKS = ['authenticate', 'session', 'request', 'response'] as const
@@ -41,4 +41,125 @@ test('a plugin whose promise settles in time is waited for, and the next one sti
   const client = closeAfter(t, await testClient(url))
   assert.equal((await client.request('tools/call', { name: 'one__run', arguments: {} })).error, undefined)
   assert.ok(ran > 0)
+})
+
+test('a promise that never settles in "ready" fails the start, and names the plugin', async () => {
+  const sloth: Plugin = { name: 'sloth', setup: ({ hooks }) => hooks.ready.tap(() => NEVER) }
+
+  await assert.rejects(testGateway({ plugins: [sloth], config: { hooks: { timeout: '50ms' } } }), {
+    code: 'GW_PLUGIN_TIMEOUT',
+    fields: { plugin: 'sloth', hook: 'ready', ms: 50 },
+  })
+})
+
+test('a setup that never settles fails the start after a minute, and names the plugin', async () => {
+  const clock = new TestClock()
+  let isCalled = (): void => undefined
+  const called = new Promise<void>(resolve => (isCalled = resolve))
+  const sloth: Plugin = {
+    name: 'sloth',
+    setup: () => {
+      isCalled()
+      return NEVER
+    },
+  }
+  const refused = assert.rejects(testGateway({ plugins: [sloth], clock }), {
+    code: 'GW_PLUGIN_TIMEOUT',
+    fields: { plugin: 'sloth', hook: 'setup', ms: 60_000 },
+  })
+  await called
+  await new Promise(resolve => setImmediate(resolve))
+  clock.pass(60_000)
+
+  await refused
+})
+
+test('a promise that never settles in "control" fails the command, and names the plugin', async t => {
+  const sloth: Plugin = { name: 'sloth', setup: ({ hooks }) => hooks.control.for('sleep').tap(() => NEVER) }
+  const { gateway } = closeAfter(
+    t,
+    await testGateway({ plugins: [sloth], config: { hooks: { timeout: '50ms' } } }),
+  )
+
+  await assert.rejects(gateway.control('sleep'), { code: 'GW_PLUGIN_TIMEOUT' })
+})
+
+test('a promise that never settles in "http" is an error after ten minutes, as it may wait for a call', async t => {
+  const clock = new TestClock()
+  let isAsked = (): void => undefined
+  const asked = new Promise<void>(resolve => (isAsked = resolve))
+  const sloth: Plugin = {
+    name: 'sloth',
+    setup: ({ hooks }) =>
+      hooks.http.for('/sloth').tap(() => {
+        isAsked()
+        return NEVER
+      }),
+  }
+  const { url } = closeAfter(t, await testGateway({ plugins: [sloth], clock }))
+  const response = fetch(new URL('/sloth', url))
+  await asked
+  clock.pass(600_000)
+
+  assert.equal((await response).status, 500)
+})
+
+const HANGING: Readonly<Record<string, (next: Dispatch) => Dispatch>> = {
+  'before it calls the upstream': () => () => NEVER,
+  'after the upstream has answered': next => call => next(call).then(() => NEVER),
+}
+
+for (const [when, wrap] of Object.entries(HANGING))
+  for (const stage of ['trace', 'normal'] as const)
+    test(`a call whose plugin (${stage}) never settles ${when} fails in the time that its upstream has, and leaves nothing behind`, async t => {
+      const one = closeAfter(t, await testUpstream({ tools: { run: () => 'x' } }))
+      const sloth: Plugin = {
+        name: 'sloth',
+        setup: ({ hooks }) =>
+          hooks.dispatch.tap({ stage }, next => {
+            const hang = wrap(next)
+            return call => (call.params?.name === 'run' ? hang(call) : next(call))
+          }),
+      }
+      const { url, log, gateway } = closeAfter(
+        t,
+        await testGateway({
+          plugins: [sloth],
+          config: { upstreams: { one: { type: 'http', url: one.url, timeout: '300ms' } } },
+        }),
+      )
+      const client = closeAfter(t, await testClient(url))
+      const { error } = await client.request('tools/call', { name: 'one__run', arguments: {} })
+      // Within its deadline the server may be blamed first, if the machine is slow.
+      assert.match(JSON.stringify(error), stage === 'trace' ? /GW_PLUGIN_TIMEOUT/ : /GW_(PLUGIN_)?TIMEOUT/)
+      if (stage === 'trace')
+        assert.match(JSON.stringify(log), /plugin .{0,3}sloth.{0,3} came to no end in hook .{0,3}dispatch/)
+      assert.equal(gateway.generation.graph.running, 0)
+      assert.equal((await client.request('tools/list')).error, undefined)
+    })
+
+test('a plugin is not blamed for the time that an upstream takes', async t => {
+  let answer = (): void => undefined
+  const upstream = { tools: { run: () => new Promise<string>(resolve => (answer = () => resolve('x'))) } }
+  const one = closeAfter(t, await testUpstream(upstream))
+  const clock = new TestClock()
+  const wrapper: Plugin = {
+    name: 'wrapper',
+    setup: ({ hooks }) => hooks.dispatch.tap(next => async call => await next(call)),
+  }
+  const { url } = closeAfter(
+    t,
+    await testGateway({
+      plugins: [wrapper],
+      config: { upstreams: { one: { type: 'http', url: one.url, timeout: 0, breaker: false } } },
+      clock,
+    }),
+  )
+  const client = closeAfter(t, await testClient(url))
+  const reply = client.request('tools/call', { name: 'one__run', arguments: {} })
+  while (one.received('tools/call').length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  for (let n = 0; n < 5; n++) clock.pass(600_000)
+  answer()
+
+  assert.equal((await reply).error, undefined)
 })
