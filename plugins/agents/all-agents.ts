@@ -36,14 +36,14 @@ function checkProgram(
   }
 }
 
-function declared({ options, directory }: PluginApi<AgentsConfig>): AgentSettings[] {
+function declared({ config, options, directory }: PluginApi<AgentsConfig>): AgentSettings[] {
   const { registry, defaults, commands, roots } = options
   for (const root of roots ?? []) {
     if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() === true) continue
     throw refused(`agents.roots: "${root}" is no directory`)
   }
   try {
-    routing(options.routing)
+    routing(options.routing, config.auth)
   } catch (error) {
     throw refused(`agents.routing.rules: ${reasonOf(error)}`)
   }

@@ -29,6 +29,7 @@ export interface TaskRequest {
 /** Who wants it. `owner` is the key of the principal: it is part of every query. */
 export interface Caller {
   readonly owner: string
+  readonly issuer: string
   readonly subject: string
   /** The task whose agent called back; undefined for a client. */
   readonly parent: { readonly task: string; readonly root: string; readonly depth: number } | undefined

@@ -101,6 +101,7 @@ class AgentWorks implements Works {
     return {
       agents,
       routing: this.#api.options.routing,
+      auth: this.#api.config.auth,
       tasks: taskSettingsOf(this.#api.options.tasks),
       containment: containmentFor(this.#api.options, this.#api),
       callback: this.#callback,

@@ -77,7 +77,7 @@ const UNIDENTIFIED: readonly string[] = ['', 'http']
 export function callers(
   patterns: string | readonly string[],
   auth: Config['auth'],
-): (principal: Principal) => boolean {
+): (principal: Pick<Principal, 'issuer' | 'subject'>) => boolean {
   const list = typeof patterns === 'string' ? [patterns] : patterns
   if (list.includes('*')) return () => true
   const known = [KEYS_ISSUER, ...(auth?.jwt ?? []).map(({ issuer }) => issuer)]

@@ -18,6 +18,7 @@ const MAX_EVENTS = 100
 /** What a pipe of the owner's is known as; its tasks are those of clients whom nobody has identified. */
 const OWNER: Caller = {
   owner: principalKey(ANONYMOUS),
+  issuer: ANONYMOUS.issuer,
   subject: ANONYMOUS.subject,
   parent: undefined,
   visitor: { principal: ANONYMOUS, profile: undefined },

@@ -22,6 +22,7 @@ export class Visitors {
     const grant = this.doors?.grantOf(principal)
     return {
       owner: principalKey(principal),
+      issuer: principal.issuer,
       subject: principal.subject,
       parent: grant === undefined ? undefined : { task: grant.task, root: grant.root, depth: grant.depth },
       visitor: { principal, profile: session.profile },

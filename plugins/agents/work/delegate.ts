@@ -51,12 +51,12 @@ interface Circumstances {
 function newTask(
   { environment, parts, runners }: Office,
   request: TaskRequest,
-  { owner, subject }: Caller,
+  { owner, issuer, subject }: Caller,
   { before, parent, place, routed }: Circumstances,
 ): NewTask {
   const id = `t_${randomBytes(16).toString('hex')}`
   const start: TaskStart = {
-    ...{ subject, request: withoutPrompt(request), cwd: place.cwd, files: place.files },
+    ...{ issuer, subject, request: withoutPrompt(request), cwd: place.cwd, files: place.files },
     prompt: parts.tasks.keepPrompt ? environment.hide(request.prompt) : undefined,
     decision: routed.decision,
     parent: parent?.id,
@@ -70,10 +70,10 @@ function newTask(
 }
 
 /** What a task would be routed by. */
-export function wishOf(request: TaskRequest, { subject }: Caller, before?: TaskRecord): RouteWish {
+export function wishOf(request: TaskRequest, caller: Caller, before?: TaskRecord): RouteWish {
   const { agent, taskType, capabilities, prompt } = request
   // A session is its agent's: nobody else can go on in it.
-  return { agent: before?.agent ?? agent, taskType, capabilities, prompt, subject }
+  return { agent: before?.agent ?? agent, taskType, capabilities, prompt, caller }
 }
 
 function begin(office: Office, task: NewTask, request: TaskRequest, caller: Caller): TaskRecord {

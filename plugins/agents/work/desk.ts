@@ -51,7 +51,7 @@ export class TaskDesk implements Desk {
   /** @throws SyntaxError for a keyword that is no pattern, Error when there can be no database */
   constructor(environment: DeskEnvironment, parts: DeskParts) {
     const { file, log, now } = environment
-    const route = routing(parts.routing)
+    const route = routing(parts.routing, parts.auth)
     if (file === undefined)
       log.warn(
         'tasks are kept in memory: the gateway has no state directory, and agents.tasks.file is not set',
@@ -77,7 +77,7 @@ export class TaskDesk implements Desk {
 
   /** Other parts from now on; what runs goes on with those that it began with. @throws SyntaxError */
   renew(parts: DeskParts): void {
-    const route = routing(parts.routing)
+    const route = routing(parts.routing, parts.auth)
     const office = this.#office
     Object.assign(office, { parts, route })
     for (const [id, { settings }] of parts.agents) {
@@ -161,7 +161,8 @@ export class TaskDesk implements Desk {
     const record = office.tasks.find(id, owner)
     if (record === undefined || hasEnded(record.state)) return false
     const live = office.live.get(id)
-    const { journal } = live ?? liveOf(office, record, undefined, { owner, subject: '', parent: undefined })
+    const { journal } =
+      live ?? liveOf(office, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
     if (!journal.move([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
     office.output.withdraw(id)
     if (live === undefined) office.counters.task(record.agent ?? 'none', 'cancelled', 'stopped')

@@ -53,5 +53,5 @@ export function beginningOf({ start }: TaskRecord, prompt: string | undefined): 
 
 /** The owner of a task, after a restart: nobody that an agent may call back as. */
 export function absentCaller({ owner, start }: TaskRecord): Caller {
-  return { owner, subject: start.subject, parent: undefined }
+  return { owner, issuer: start.issuer ?? '', subject: start.subject, parent: undefined }
 }

@@ -1,4 +1,4 @@
-import type { AuditEvent, Clock, JsonObject, Log } from '../../../src/plugin.ts'
+import type { AuditEvent, callers, Clock, JsonObject, Log } from '../../../src/plugin.ts'
 import type { AgentHost, AgentSession } from '../agent-ports.ts'
 import type { Callback, Caller, QuestionAnswer } from '../ports.ts'
 import type { AgentsConfig } from '../settings-ports.ts'
@@ -20,6 +20,8 @@ export interface DeskParts {
   /** In declared order. */
   readonly agents: ReadonlyMap<string, AgentHost>
   readonly routing: AgentsConfig['routing']
+  /** What tells whose subjects a rule of `routing` names. */
+  readonly auth?: Parameters<typeof callers>[1]
   readonly tasks: TaskSettings
   readonly containment: Containment
   /** Undefined where no agent may call back. */

@@ -8,6 +8,8 @@ export const ACTIVE: readonly TaskState[] = ['queued', 'starting', 'running', 'i
 
 /** What a task began with; never changes. */
 export interface TaskStart {
+  /** Absent in tasks of earlier versions. */
+  readonly issuer?: string
   readonly subject: string
   /** Without secrets; undefined where prompts are not kept. */
   readonly prompt: string | undefined

@@ -1,4 +1,4 @@
-import { globs } from '../../../src/plugin.ts'
+import { callers, type Principal } from '../../../src/plugin.ts'
 import type { RouteDecision } from '../ports.ts'
 import type { AgentsConfig } from '../settings-ports.ts'
 import { keywordTest } from './keywords.ts'
@@ -11,7 +11,7 @@ export interface RouteWish {
   readonly taskType: string | undefined
   readonly capabilities: readonly string[]
   readonly prompt: string
-  readonly subject: string
+  readonly caller: Pick<Principal, 'issuer' | 'subject'>
 }
 
 /** One agent at the moment of a decision. */
@@ -67,6 +67,7 @@ const PLACE_MS = 1000
  */
 export function routing(
   config: RoutingConfig,
+  auth?: Parameters<typeof callers>[1],
 ): (wish: RouteWish, agents: readonly AgentFactsNow[]) => Routed {
   const written = (config?.rules ?? []).map((rule, index) => ({
     by: nameOf(rule, index),
@@ -75,7 +76,7 @@ export function routing(
     only: rule.only,
     types: rule.taskTypes === undefined ? undefined : new Set(rule.taskTypes),
     hasKeyword: rule.keywords === undefined ? undefined : keywordTest(rule.keywords),
-    isSubject: rule.principals === undefined ? undefined : globs(rule.principals),
+    isFor: rule.principals === undefined ? undefined : callers(rule.principals, auth),
   }))
   const rules = written.sort((one, other) => other.priority - one.priority)
   const usual = config?.default ?? []
@@ -83,9 +84,9 @@ export function routing(
   const preferenceOf = (wish: RouteWish): Preference => {
     if (wish.agent !== undefined) return { by: 'explicit', prefer: [wish.agent], only: true }
     const rule = rules.find(
-      ({ types, hasKeyword, isSubject }) =>
+      ({ types, hasKeyword, isFor }) =>
         (types === undefined || (wish.taskType !== undefined && types.has(wish.taskType))) &&
-        (isSubject === undefined || isSubject(wish.subject)) &&
+        (isFor === undefined || isFor(wish.caller)) &&
         (hasKeyword === undefined || hasKeyword(wish.prompt)),
     )
     if (rule !== undefined) return rule

@@ -54,6 +54,9 @@ function namedCallers(config: unknown): Named[] {
     ...listAt(config, 'routes').flatMap((route, i) =>
       namedIn(mapAt(route, 'match'), 'principal', `/routes/${i}/match`),
     ),
+    ...listAt(valueAt(valueAt(config, 'agents'), 'routing'), 'rules').flatMap((rule, i) =>
+      namedIn(rule, 'principals', `/agents/routing/rules/${i}`),
+    ),
     ...Object.keys(limits).flatMap(name =>
       namedIn(limits[name], 'principals', pointerTo('/rateLimit/rules', name)),
     ),

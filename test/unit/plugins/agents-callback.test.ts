@@ -198,7 +198,7 @@ test('an agent of somebody who came through a profile sees no more than that sho
 test('nobody is let in for a task of whose owner nothing is known', async t => {
   const around = await setting(t)
   const [agent] = around.settings
-  const caller = { owner: 'o', subject: 's', parent: undefined }
+  const caller = { owner: 'o', issuer: '', subject: 's', parent: undefined }
 
   assert.ok(agent)
   assert.equal(around.callback.open({ task: 't', root: 't', depth: 0, caller, agent }), undefined)

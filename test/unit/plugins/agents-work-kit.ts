@@ -150,8 +150,8 @@ export function request(facts: Partial<TaskRequest> = {}): TaskRequest {
   }
 }
 
-export const ANN: Caller = { owner: 'ann', subject: 'ann', parent: undefined }
-export const BOB: Caller = { owner: 'bob', subject: 'bob', parent: undefined }
+export const ANN: Caller = { owner: 'ann', issuer: '', subject: 'ann', parent: undefined }
+export const BOB: Caller = { owner: 'bob', issuer: '', subject: 'bob', parent: undefined }
 
 export interface DeskOptions {
   readonly file?: string | undefined

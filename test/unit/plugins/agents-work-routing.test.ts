@@ -16,7 +16,8 @@ function agent(id: string, facts: Partial<AgentFactsNow> = {}): AgentFactsNow {
 
 function wish(facts: Partial<RouteWish> = {}): RouteWish {
   return {
-    ...{ agent: undefined, taskType: undefined, capabilities: [], prompt: 'do it', subject: 'ann' },
+    ...{ agent: undefined, taskType: undefined, capabilities: [], prompt: 'do it' },
+    caller: { issuer: '', subject: 'ann' },
     ...facts,
   }
 }
@@ -34,12 +35,35 @@ test('a rule fits when type, keyword and subject do; the others follow by defaul
   const rule = { taskTypes: ['review'], keywords: ['security', 're:\\bauthn?\\b'], principals: 'ci-*' }
   const route = routing({ rules: [{ id: 'sec', ...rule, prefer: ['c', 'b'], only: false }], default: ['b'] })
   const agents = [agent('a', { priority: 9 }), agent('b'), agent('c'), agent('d', { priority: 5 })]
-  const fitting = { taskType: 'review', prompt: 'look at AuthN now', subject: 'ci-7' }
+  const fitting = { taskType: 'review', prompt: 'look at AuthN now', caller: { issuer: '', subject: 'ci-7' } }
 
   assert.deepEqual(route(wish(fitting), agents).decision.chosen, ['c', 'b', 'a', 'd'])
   assert.equal(route(wish(fitting), agents).decision.by, 'rule:sec')
-  for (const other of [{ taskType: 'code' }, { prompt: 'insecurity, authors' }, { subject: 'ann' }])
+  const ann = { caller: { issuer: '', subject: 'ann' } }
+  for (const other of [{ taskType: 'code' }, { prompt: 'insecurity, authors' }, ann])
     assert.deepEqual(route(wish({ ...fitting, ...other }), agents).decision.chosen, ['b', 'a', 'd', 'c'])
+})
+
+test('a rule that names a subject alone is for the key of that name, and not for a token with the same subject', () => {
+  const issuer = 'https://id.example'
+  const auth = {
+    ...{ keyHeader: 'x-api-key', except: [], rules: [], keysFile: './keys.txt' },
+    jwt: [{ issuer, jwks: './jwks.json', audience: [], algorithms: [], leeway: '30s' }],
+  } as unknown as Parameters<typeof routing>[1]
+  const chosen = (principals: string | string[], of: string): unknown => {
+    const rules = [{ principals, prefer: ['b'], only: true }]
+    return routing({ rules, default: [] }, auth)(wish({ caller: { issuer: of, subject: 'ci' } }), [
+      agent('a'),
+      agent('b'),
+    ]).decision.by
+  }
+
+  assert.deepEqual([chosen('ci', 'api-key'), chosen('ci', issuer)], ['rule:1', 'priority'])
+  assert.deepEqual(
+    [chosen(`${issuer} c*`, 'api-key'), chosen([`${issuer} c*`], issuer)],
+    ['priority', 'rule:1'],
+  )
+  assert.deepEqual([chosen('*', 'api-key'), chosen('*', issuer)], ['rule:1', 'rule:1'])
 })
 
 test('a spent limit falls back, waits, or rejects with when to come back', () => {

@@ -44,7 +44,7 @@ const wishes: fc.Arbitrary<RouteWish> = fc.record({
   taskType: fc.option(fc.constantFrom(...TYPES), { nil: undefined }),
   capabilities: fc.subarray(CAPABILITIES),
   prompt: fc.constant('do it'),
-  subject: fc.constant('ann'),
+  caller: fc.constant({ issuer: '', subject: 'ann' }),
 })
 
 test('whoever is chosen is there, is well, can do it, and has room for it', () => {
