@@ -1853,7 +1853,7 @@ export interface AgentRoutingRuleConfig {
    */
   readonly keywords?: readonly string[]
   /**
-   * Only tasks of these subjects.
+   * Only tasks of these callers, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer.
    */
   readonly principals?: string | readonly string[]
   /**
