@@ -20,7 +20,7 @@ export interface VerbOptions extends RequestOptions {
 type Verb = (gateway: Gateway, params: JsonObject, options: VerbOptions) => Promise<object>
 
 /** The gateway's own verbs; the `control` hook adds those of plugins. */
-const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
+export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', status],
   ['inspect', inspected],
   ['client.request', clientRequest],

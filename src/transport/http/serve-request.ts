@@ -13,25 +13,37 @@ import { swallow } from './read-body.ts'
 import { sendJson, sendNothing, sendRefusal } from './reply.ts'
 import { openEventStream, takeMessage } from './sse-endpoint.ts'
 import { readHeaders, type RequestHeaders } from './request-headers.ts'
-import type { HttpSettings } from './settings.ts'
+import type { PlaceKind } from './places.ts'
 
 type Handler = (arrival: Arrival) => Promise<void> | void
 
-const ENDPOINT: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ['GET', get],
-  ['POST', post],
-  ['DELETE', end],
-  ['OPTIONS', options],
-])
-const SSE_STREAM: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ['GET', openEventStream],
-  ['OPTIONS', options],
-])
-const SSE_MESSAGES: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ['POST', takeMessage],
-  ['OPTIONS', options],
-])
-const WEB_SOCKET: ReadonlyMap<string, Handler> = new Map<string, Handler>([['GET', upgradeRequired]])
+const HANDLERS: Readonly<Record<PlaceKind, ReadonlyMap<string, Handler>>> = {
+  mcp: new Map<string, Handler>([
+    ['GET', get],
+    ['POST', post],
+    ['DELETE', end],
+    ['OPTIONS', options],
+  ]),
+  sse: new Map<string, Handler>([
+    ['GET', openEventStream],
+    ['OPTIONS', options],
+  ]),
+  messages: new Map<string, Handler>([
+    ['POST', takeMessage],
+    ['OPTIONS', options],
+  ]),
+  ws: new Map<string, Handler>([['GET', upgradeRequired]]),
+  live: new Map<string, Handler>([
+    ['GET', sendLife],
+    ['HEAD', sendLife],
+    ['OPTIONS', options],
+  ]),
+  ready: new Map<string, Handler>([
+    ['GET', sendReadiness],
+    ['HEAD', sendReadiness],
+    ['OPTIONS', options],
+  ]),
+}
 const ALLOW = 'GET, POST, DELETE, OPTIONS'
 const HEADER_NAMES = /^[\w\s,-]*$/
 const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
@@ -65,7 +77,8 @@ export async function serveRequest(
 
 /** Whether it may come in at all now; a probe always may. */
 function admitted(edge: HttpEdge, request: IncomingMessage, response: ServerResponse): Refusal | undefined {
-  if (PROBES.has(pathOf(request.url ?? '/'))) return undefined
+  const kind = edge.settings.places.get(pathOf(request.url ?? '/'))?.kind
+  if (kind === 'live' || kind === 'ready') return undefined
   const found = edge.gate.admit(edge.name)
   if (found !== 'close') return found
   response.shouldKeepAlive = false
@@ -78,9 +91,9 @@ function callerOf(
   request: IncomingMessage,
   headers: RequestHeaders,
 ): ReturnType<typeof identify> {
-  const path = pathOf(request.url ?? '/')
-  if (request.method === 'OPTIONS' || LIVE.has(path)) return ANONYMOUS
-  return path === '/readyz' ? prober(edge, request) : identify(edge, request, headers)
+  const kind = edge.settings.places.get(pathOf(request.url ?? '/'))?.kind
+  if (request.method === 'OPTIONS' || kind === 'live') return ANONYMOUS
+  return kind === 'ready' ? prober(edge, request) : identify(edge, request, headers)
 }
 
 /** Whether we can serve is for everybody to know; whose servers we have, for who may use them. */
@@ -135,28 +148,14 @@ function shareWith(origin: string, response: ServerResponse): void {
 }
 
 function route(arrival: Arrival): Promise<void> | void {
-  const path = pathOf(arrival.request.url ?? '/')
-  const endpoint = endpointAt(path, arrival.edge.settings) ?? profileAt(path, arrival)
-  if (endpoint === undefined) return routeOther(arrival, path)
-  const handler = endpoint.get(arrival.request.method ?? '')
-  return handler === undefined ? notAllowed(arrival, [...endpoint.keys()].join(', ')) : handler(arrival)
-}
-
-function endpointAt(path: string, { path: main, sse, ws }: HttpSettings): typeof ENDPOINT | undefined {
-  if (path === main) return ENDPOINT
-  if (path === sse?.path) return SSE_STREAM
-  if (path === sse?.messages) return SSE_MESSAGES
-  return path === ws?.path ? WEB_SOCKET : undefined
-}
-
-/** `/mcp/<profile>` is the endpoint as that profile shows it. */
-function profileAt(path: string, { edge: { settings }, headers }: Arrival): typeof ENDPOINT | undefined {
-  const { path: main, profiles } = settings
-  if (profiles.size === 0 || !path.startsWith(`${main}/`)) return undefined
-  const name = path.slice(main.length + 1)
-  if (!profiles.has(name)) return undefined
-  headers.profile = name
-  return ENDPOINT
+  const { edge, request, headers } = arrival
+  const path = pathOf(request.url ?? '/')
+  const place = edge.settings.places.get(path)
+  if (place === undefined) return routeOther(arrival, path)
+  if (place.profile !== undefined) headers.profile = place.profile
+  const handlers = HANDLERS[place.kind]
+  const handler = handlers.get(request.method ?? '')
+  return handler === undefined ? notAllowed(arrival, [...handlers.keys()].join(', ')) : handler(arrival)
 }
 
 function upgradeRequired({ request, response }: Arrival): void {
@@ -165,23 +164,20 @@ function upgradeRequired({ request, response }: Arrival): void {
   sendRefusal(response, { ...refused, headers: { upgrade: 'websocket', connection: 'upgrade' } })
 }
 
-/** Whether the process lives is for everybody to know. */
-const LIVE: ReadonlySet<string> = new Set(['/livez', '/healthz'])
-const PROBES: ReadonlySet<string> = new Set([...LIVE, '/readyz'])
-
 function routeOther(arrival: Arrival, path: string): Promise<void> | void {
   // Nobody was asked who sends it.
   if (arrival.request.method === 'OPTIONS') return options(arrival)
-  if (!PROBES.has(path)) return servePath(arrival, path) ?? notFound(arrival)
-  const { method } = arrival.request
-  if (method !== 'GET' && method !== 'HEAD') return notAllowed(arrival, 'GET, HEAD')
-  arrival.request.resume()
-  if (path !== '/readyz') return sendJson(arrival.response, 200, '{"status":"alive"}')
-  sendReadiness(arrival)
+  return servePath(arrival, path) ?? notFound(arrival)
+}
+
+function sendLife({ request, response }: Arrival): void {
+  request.resume()
+  sendJson(response, 200, '{"status":"alive"}')
 }
 
 /** Names and states only: why something is down may tell too much. */
-function sendReadiness({ edge, response, headers: { caller } }: Arrival): void {
+function sendReadiness({ edge, request, response, headers: { caller } }: Arrival): void {
+  request.resume()
   const { ready, upstreams } = edge.gate.readiness(caller)
   const isReady = ready && !edge.isStopping
   if (isStranger(caller)) return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))

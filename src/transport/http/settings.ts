@@ -3,6 +3,7 @@ import type { Config, ListenerConfig } from '../../core/ports.ts'
 import { gatewayError } from '../../errors.ts'
 import { headerNames, type HeaderNames } from './header-names.ts'
 import type { HeldLimits } from '../held-bytes.ts'
+import { placesOf, type Place } from './places.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 
 /** A listener's part of the configuration, ready for use. */
@@ -30,8 +31,8 @@ export interface HttpSettings {
   readonly offered: (profile: string | undefined) => OfferedEras
   /** The profile of who names none. */
   readonly profile: string | undefined
-  /** The profiles below `path`. */
-  readonly profiles: ReadonlySet<string>
+  /** What is served by the listener itself, by path. */
+  readonly places: ReadonlyMap<string, Place>
 }
 
 export type HttpListenerSpec = Extract<ListenerConfig, { type: 'http' }>
@@ -71,7 +72,7 @@ export function httpSettings(
     names: headerNames(spec, config),
     offered: offeredBy(spec, config),
     profile: spec.profile,
-    profiles: new Set(Object.keys(config.profiles ?? {})),
+    places: placesOf(spec, Object.keys(config.profiles ?? {})),
   }
 }
 
