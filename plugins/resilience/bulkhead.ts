@@ -56,7 +56,7 @@ export class Bulkhead {
     this.clock = clock
     this.queueTimeout = settings.turns.queueTimeout
     this.latency = settings.breaker?.latency ?? 0
-    this.turns = new Turns(settings.turns)
+    this.turns = new Turns(settings.turns, clock)
     this.slow = new Alarms(clock, passage => passage.isSlow())
     this.patience = new Alarms(clock, passage => passage.waitedTooLong())
     this.retries = settings.retry === undefined ? undefined : new Retries(settings.retry, random)

@@ -98,7 +98,7 @@ export class Passage implements Waiter {
     const { bulkhead, call } = this.#init
     const { turns, breaker } = bulkhead
     if (breaker?.isShut === true) return this.#end(bulkhead.resting())
-    if (turns.takes()) return this.#go()
+    if (turns.takes(this)) return this.#go()
     if (!turns.waits(this)) return this.#end(bulkhead.busy('its queue is full'))
     this.#phase = 'waiting'
     if (bulkhead.queueTimeout > 0)
@@ -139,7 +139,7 @@ export class Passage implements Waiter {
     else bulkhead.breaker?.answered(this.#ticket, this.#wasSlow)
     const hadTurn = this.#close()
     resolve(answer)
-    if (hadTurn) bulkhead.turns.done()
+    if (hadTurn) bulkhead.turns.done(this)
   }
 
   #failed(error: unknown): void {
@@ -166,7 +166,7 @@ export class Passage implements Waiter {
     const { bulkhead, call } = this.#init
     this.#phase = 'pausing'
     this.#unwatch()
-    bulkhead.turns.done()
+    bulkhead.turns.done(this)
     this.#takeBackPause = bulkhead.clock.after(ms, () => {
       this.#stopWaiting()
       this.#enter()
@@ -191,7 +191,7 @@ export class Passage implements Waiter {
     reject(error)
     if (cancelBecause !== undefined) call.cancel(cancelBecause)
     // Last, so that the upstream hears of the cancellation before it gets the next call.
-    if (hadTurn) bulkhead.turns.done()
+    if (hadTurn) bulkhead.turns.done(this)
   }
 
   /** Leaves nothing behind; true when it has a turn to give back. */

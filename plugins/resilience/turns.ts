@@ -1,3 +1,5 @@
+import type { Clock } from '../../src/plugin.ts'
+
 /** What waits for its turn. */
 export interface Waiter {
   /** Whose it is: callers take turns. */
@@ -15,12 +17,24 @@ interface Place {
   after: Place | undefined
 }
 
-/** What one caller has in the queue, first come first. */
+/** What one caller has: waiting, first come first, and running. */
 interface Lane {
   readonly caller: string
   first: Place | undefined
   last: Place | undefined
   size: number
+  running: number
+  /** Turns that are kept for it, each with the way to stop its timer. */
+  readonly kept: (() => void)[]
+  begunAt: number
+}
+
+/** When a caller's last call ended while others waited, and whether it came back soon the time before. */
+interface Leave {
+  at: number | undefined
+  /** How soon is soon. */
+  ms: number
+  isShort: boolean
 }
 
 /** How much may run, and how much may wait. 0 running means as much as likes to. */
@@ -29,39 +43,65 @@ export interface TurnLimits {
   readonly queue: number
 }
 
+/** A turn is kept for its caller no longer than this. */
+const MOST_KEPT_MS = 100
+/** Callers whose leaves are remembered. */
+const MOST_LEAVES = 256
+
 /**
- * A bounded queue in front of a bounded number of turns. First come, first served within one caller; callers take turns
- * with each other, and where the queue is full the caller who fills it gives way.
+ * A bounded queue in front of a bounded number of turns. First come, first served within one caller; of the callers, who has
+ * the fewest turns is next, and they take turns where they have as many. Where the queue is full the caller who fills it gives way.
+ *
+ * Who makes one call after the other is away for a moment between two, and would find its turn given to somebody with a
+ * long queue. So with a clock its turn is kept for as long as its call took, if it has less than who is next and came back as soon before.
  */
 export class Turns {
   readonly #limits: TurnLimits
+  readonly #clock: Clock | undefined
+  /** Those who wait, who waited longest for a turn first. */
   readonly #lanes = new Map<string, Lane>()
+  /** Those who wait, run, or have a turn kept. */
+  readonly #known = new Map<string, Lane>()
   readonly #places = new Map<Waiter, Place>()
+  readonly #leaves = new Map<string, Leave>()
   #isHandingOut = false
+  #kept = 0
   running = 0
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: TurnLimits, clock?: Clock) {
     this.#limits = limits
+    this.#clock = clock
   }
 
   get waiting(): number {
     return this.#places.size
   }
 
-  /** Takes a turn, where one is free and nobody has waited longer. */
-  takes(): boolean {
+  /** Takes a turn, where one is kept for this caller, or one is free and nobody has waited longer. */
+  takes(waiter: Pick<Waiter, 'caller'>): boolean {
     const { concurrency } = this.#limits
-    if (concurrency > 0 && (this.running >= concurrency || this.#places.size > 0)) return false
-    this.running++
+    if (concurrency <= 0) {
+      this.running++
+      return true
+    }
+    const { caller } = waiter
+    if (this.#leaves.size > 0) this.#comesBack(caller)
+    const known = this.#known.get(caller)
+    const stop = known?.kept.pop()
+    if (stop !== undefined) {
+      stop()
+      this.#kept--
+    } else if (this.running + this.#kept >= concurrency || this.#places.size > 0) return false
+    this.#begin(known ?? this.#open(caller))
     return true
   }
 
   /** Waits for a turn; false when the queue is full and this caller has the most in it. */
   waits(waiter: Waiter): boolean {
-    const lane = this.#lanes.get(waiter.caller) ?? this.#open(waiter.caller)
+    const lane = this.#known.get(waiter.caller) ?? this.#open(waiter.caller)
     const giver = this.#places.size >= this.#limits.queue ? this.#longest(lane) : undefined
     if (giver === lane) {
-      if (lane.size === 0) this.#lanes.delete(lane.caller)
+      this.#forget(lane)
       return false
     }
     const place: Place = { waiter, lane, before: lane.last, after: undefined }
@@ -69,6 +109,7 @@ export class Turns {
     else lane.last.after = place
     lane.last = place
     lane.size++
+    if (lane.size === 1) this.#lanes.set(lane.caller, lane)
     this.#places.set(waiter, place)
     if (giver?.last !== undefined) this.#pushOut(giver.last)
     return true
@@ -80,28 +121,77 @@ export class Turns {
     if (place !== undefined) this.#remove(place)
   }
 
-  /** A turn has ended: the next one begins. */
-  done(): void {
+  /** The turn of a call has ended: the next one begins, unless it is kept for the caller's next. */
+  done({ caller }: Pick<Waiter, 'caller'>): void {
     this.running--
-    // What begins may end at once, and must not pile up on the stack.
-    if (this.#isHandingOut) return
-    this.#isHandingOut = true
-    while (this.#places.size > 0 && this.running < this.#limits.concurrency) this.#handOut()
-    this.#isHandingOut = false
+    const lane = this.#known.get(caller)
+    if (lane !== undefined) this.#leave(lane)
+    this.#handOut()
   }
 
   /** Empties the queue; each who waited is handed to `told`. */
   clear(told: (waiter: Waiter) => void): void {
     const waiters = [...this.#places.keys()]
-    this.#lanes.clear()
     this.#places.clear()
+    this.#lanes.clear()
+    for (const lane of this.#known.values()) {
+      lane.first = lane.last = undefined
+      lane.size = 0
+      this.#forget(lane)
+    }
     for (const waiter of waiters) told(waiter)
   }
 
   #open(caller: string): Lane {
-    const lane: Lane = { caller, first: undefined, last: undefined, size: 0 }
-    this.#lanes.set(caller, lane)
+    const lane = { caller, first: undefined, last: undefined, size: 0, running: 0, kept: [], begunAt: 0 }
+    this.#known.set(caller, lane)
     return lane
+  }
+
+  #forget(lane: Lane): void {
+    if (lane.size + lane.running + lane.kept.length === 0) this.#known.delete(lane.caller)
+  }
+
+  #begin(lane: Lane): void {
+    this.running++
+    lane.running++
+    // Where nobody waits, no turn is kept, and the time is not looked at for each call.
+    lane.begunAt = this.#clock !== undefined && this.#places.size > 0 ? this.#clock.now() : 0
+  }
+
+  #leave(lane: Lane): void {
+    lane.running--
+    const next = this.#clock === undefined || lane.size > 0 ? undefined : this.#next()
+    if (this.#clock !== undefined && next !== undefined) this.#mayKeep(lane, next, this.#clock)
+    this.#forget(lane)
+  }
+
+  #mayKeep(lane: Lane, next: Lane, clock: Clock): void {
+    const at = clock.now()
+    const ms = Math.min(at - lane.begunAt, MOST_KEPT_MS)
+    const isShort = this.#leaves.get(lane.caller)?.isShort === true
+    this.#leaves.delete(lane.caller)
+    this.#leaves.set(lane.caller, { at, ms, isShort })
+    for (const oldest of this.#leaves.keys()) {
+      if (this.#leaves.size <= MOST_LEAVES) break
+      this.#leaves.delete(oldest)
+    }
+    if (!isShort || turnsOf(lane) >= turnsOf(next)) return
+    const stop = clock.after(ms, () => {
+      lane.kept.splice(lane.kept.indexOf(stop), 1)
+      this.#kept--
+      this.#forget(lane)
+      this.#handOut()
+    })
+    lane.kept.push(stop)
+    this.#kept++
+  }
+
+  #comesBack(caller: string): void {
+    const leave = this.#leaves.get(caller)
+    if (leave?.at === undefined || this.#clock === undefined) return
+    leave.isShort = this.#clock.now() - leave.at <= leave.ms
+    leave.at = undefined
   }
 
   /** The lane that would be the longest with one more in `joining`; of several, that one. */
@@ -118,14 +208,33 @@ export class Turns {
   }
 
   #handOut(): void {
-    const [lane] = this.#lanes.values()
+    // What begins may end at once, and must not pile up on the stack.
+    if (this.#isHandingOut) return
+    this.#isHandingOut = true
+    while (this.#places.size > 0 && this.running + this.#kept < this.#limits.concurrency) this.#handOutOne()
+    this.#isHandingOut = false
+  }
+
+  #handOutOne(): void {
+    const lane = this.#next()
     if (lane?.first === undefined) return
     const { waiter } = lane.first
+    // First, so that it is not forgotten with its last place in the queue.
+    this.#begin(lane)
     this.#remove(lane.first)
     // Behind all the others.
     if (this.#lanes.delete(lane.caller)) this.#lanes.set(lane.caller, lane)
-    this.running++
     waiter.begin()
+  }
+
+  /** Of those who wait, who has the fewest turns; of several, who has waited longest. At most as many are passed over as there are turns. */
+  #next(): Lane | undefined {
+    let next: Lane | undefined
+    for (const lane of this.#lanes.values()) {
+      if (next === undefined || turnsOf(lane) < turnsOf(next)) next = lane
+      if (turnsOf(next) === 0) break
+    }
+    return next
   }
 
   #remove({ waiter, lane, before, after }: Place): void {
@@ -136,5 +245,10 @@ export class Turns {
     lane.size--
     if (lane.size === 0) this.#lanes.delete(lane.caller)
     this.#places.delete(waiter)
+    this.#forget(lane)
   }
+}
+
+function turnsOf({ running, kept }: Lane): number {
+  return running + kept.length
 }
