@@ -1,8 +1,8 @@
 import type { Clock } from './core/ports.ts'
 import { systemClock } from './util/clock.ts'
 
-/** So often at most, however many reloads there are. */
-const DELAY_MS = 2000
+/** V8 makes the heap smaller where little was allocated in the last seconds. */
+const QUIET_MS = 10_000
 /** What is in use of a larger heap may be so much that to look through it would hold up calls; its traffic has it collected. */
 const MOST_BYTES = 192 * 1024 * 1024
 
@@ -19,14 +19,10 @@ export function collectAfterReloads(
   clock: Clock = systemClock,
   collect: () => void = collectSmall,
 ): void {
-  let isDue = false
+  let takeBack: (() => void) | undefined
   gateway.on('reloaded', () => {
-    if (isDue) return
-    isDue = true
-    clock.after(DELAY_MS, () => {
-      isDue = false
-      collect()
-    })
+    takeBack?.()
+    takeBack = clock.after(QUIET_MS, collect)
   })
 }
 

@@ -6,7 +6,7 @@ import { MISTAKES } from './broken.ts'
 import { startGateway, usageOf, type Gateway, type Usage } from './gateway.ts'
 
 /** After the last reload: the old generation has ended, garbage is collected, and V8 has given its pages back. */
-const REST_MS = 20_000
+const REST_MS = 25_000
 
 /** A server of a shell, so that hundreds are cheap. */
 const SERVER = `#!/bin/sh
