@@ -10,6 +10,7 @@ import type {
   UpstreamState,
   UpstreamStatus,
 } from './core/ports.ts'
+import type { Load } from './core/plugin-ports.ts'
 import type { GatewayError } from './errors.ts'
 import type { Plugin } from './plugin.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
@@ -86,6 +87,8 @@ export interface WithheldRow extends CatalogRow {
 export interface Inspection {
   /** `eras` says what modern clients get where that is not everything, and `label` the header that gives them more. */
   readonly listeners: readonly { name: string; type: string; url?: string; eras?: string; label?: string }[]
+  /** How much the process has to do; of a gateway that runs. */
+  readonly load?: Load
   readonly upstreams: readonly UpstreamStatus[]
   readonly plugins: readonly { name: string; from: string }[]
   /** The plugins on each tapped hook, in the order they run. */
@@ -143,4 +146,4 @@ export class RpcFailure extends Error {
   }
 }
 
-export type { UpstreamStatus }
+export type { Load, UpstreamStatus }

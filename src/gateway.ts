@@ -9,17 +9,18 @@ import { gatewayError, GatewayError } from './errors.ts'
 import { Events } from './events.ts'
 import type {
   ConfigChanges,
-  Connection,
   ConnectOptions,
+  Connection,
   GatewayEvents,
   GatewayOptions,
   Inspection,
+  Load,
   RequestOptions,
   UpstreamHandle,
 } from './gateway-api.ts'
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
 import { Generations, loadedFrom, startAll, type Life } from './generations.ts'
-import { handleOf, inspect } from './inspect.ts'
+import { handleOf, inspect, loadOf } from './inspect.ts'
 import type { Inside } from './inside.ts'
 import { Listeners } from './listeners.ts'
 import { LogFeed } from './log-feed.ts'
@@ -312,6 +313,11 @@ export class Gateway {
   }
 
   /** What runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
+  /** How much this process has to do. */
+  get load(): Load {
+    return loadOf(this.generation.graph, this.#listeners.all)
+  }
+
   async inspect(): Promise<Inspection> {
     return inspect(this.generation, this.#listeners.all, this.#life.isStarted)
   }

@@ -3,6 +3,7 @@ import type { CatalogEntry } from './core/catalog-entry.ts'
 import { erasText, offeredEras } from './transport/http/eras.ts'
 import type { Graph } from './core/graph.ts'
 import { onlooker } from './core/onlooker.ts'
+import type { Load } from './core/plugin-ports.ts'
 import type { Listener, Upstream } from './core/ports.ts'
 import { statusOf } from './core/status.ts'
 import type { CatalogRow, Inspection, UpstreamHandle } from './gateway-api.ts'
@@ -31,6 +32,7 @@ export async function inspect(
       ...(url === undefined ? {} : { url }),
       ...erasOf(name, generation.loaded.config),
     })),
+    ...(asks ? { load: loadOf(graph, listeners) } : {}),
     upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
       ...statusOf(upstream, graph),
       offers: counts(upstream.name, entries),
@@ -41,6 +43,13 @@ export async function inspect(
     withheld: withheld.map(({ entry, owner }) => ({ ...rowOf(entry), owner })),
     unmatched: await unmatchedPatterns(generation, asks),
   }
+}
+
+/** How much this process has to do, as far as it and its plugins know. */
+export function loadOf(graph: Graph, listeners: readonly Listener[]): Load {
+  const held = listeners.reduce((sum, one) => sum + (one.held ?? 0), 0)
+  const load: Load = { held, rss: process.memoryUsage.rss() }
+  return graph.hooks.runner('load')?.(load) ?? load
 }
 
 /** What it runs with, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */

@@ -113,6 +113,7 @@ async function status(gateway: Gateway): Promise<object> {
       rss: process.memoryUsage.rss(),
     },
     listeners: gateway.listeners.map(({ name, type, url }) => ({ name, type, url })),
+    load: gateway.load,
     upstreams: rows.map((row, index) => {
       const known = trees[index]?.flatMap(pid => sizes.get(pid) ?? []) ?? []
       return known.length === 0 ? row : { ...row, rss: known.reduce((sum, size) => sum + size) }

@@ -4,6 +4,7 @@ import {
   RPC,
   type Config,
   type Figure,
+  type Load,
   type Plugin,
   type Refusal,
 } from '../../src/plugin.ts'
@@ -28,6 +29,7 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
       watch.refused++
       return refusal
     })
+    hooks.load.tap(load => ({ ...load, ...loadOf(watch) }))
     hooks.figures.tap(figures => [...figures, ...figuresOf(watch)])
     hooks.close.tap(() => watch.stop())
   },
@@ -42,10 +44,15 @@ function busy(): Refusal {
   }
 }
 
-function figuresOf({ heap, memory, refused }: Watch): Figure[] {
+function loadOf({ level, heap, memory, lagMs, refused }: Watch): Omit<Load, 'held' | 'rss'> {
+  return { shedding: level === 'quiet' ? 'none' : level, heap, memory, lagMs, refused }
+}
+
+function figuresOf({ heap, memory, lagMs, refused }: Watch): Figure[] {
   return [
     gauge('tapgate_heap_ratio', 'Part of the heap limit that is in use.', heap),
     gauge('tapgate_memory_ratio', 'Part of the memory that is there which the process has.', memory),
+    gauge('tapgate_loop_lag_seconds', 'How late the event loop was at the last look.', lagMs / 1000),
     {
       name: 'tapgate_overload_refused',
       type: 'counter',

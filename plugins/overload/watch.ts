@@ -29,6 +29,7 @@ export class Watch {
   /** At the last look, as parts of one. */
   heap = 0
   memory = 0
+  lagMs = 0
   refused = 0
   readonly #options: WatchOptions
   #limits: Limits = { keepAlive: 1, refuse: 1, lagMs: 0 }
@@ -69,7 +70,8 @@ export class Watch {
     const { clock, measure } = this.#options
     const { refuse, lagMs } = this.#limits
     const now = clock.now()
-    this.#late = lagMs > 0 && now - this.#due >= lagMs ? this.#late + 1 : 0
+    this.lagMs = Math.max(0, Math.round(now - this.#due))
+    this.#late = lagMs > 0 && this.lagMs >= lagMs ? this.#late + 1 : 0
     this.heap = measure.heap()
     this.memory = measure.memory()
     if (this.heap >= refuse && now - this.#collectedAt >= COLLECT_MS) {

@@ -3,6 +3,7 @@ import type { CatalogRow, Inspection, UpstreamStatus } from '../gateway-api.ts'
 import { formatProblem } from '../config/index.ts'
 import { configLines } from './config-lines.ts'
 import type { FullInspection } from './inspect.ts'
+import { loadText } from './load-text.ts'
 import { oneLine } from './plain-text.ts'
 import { knownText, offerText, stateText } from './summary.ts'
 import { table, uncut } from './table.ts'
@@ -27,6 +28,7 @@ export function inspectionLines(
       out,
     ),
     ...section('listeners', '', listenerLines(inspection, out), out),
+    ...section('load', '', inspection.load === undefined ? [] : [`  ${loadText(inspection.load, out)}`], out),
     ...section('upstreams', '', upstreamLines(inspection, out), out),
     ...section('plugins', '', pluginLines(inspection, out), out),
     ...section('hooks', 'plugins in the order they run', hookLines(inspection, out), out),

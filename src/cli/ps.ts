@@ -1,7 +1,8 @@
 import { relative } from 'node:path'
-import type { UpstreamStatus } from '../gateway-api.ts'
+import type { Load, UpstreamStatus } from '../gateway-api.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { amountText, durationText } from './amounts.ts'
+import { loadText } from './load-text.ts'
 import { oneLine } from './plain-text.ts'
 import { stateText } from './summary.ts'
 import { fixedWidth, table } from './table.ts'
@@ -19,6 +20,8 @@ export interface Ps {
     readonly rss: number
   }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
+  /** Of one process; where there are several, each has its own in `workers`. */
+  readonly load?: Load
   readonly upstreams: readonly (UpstreamStatus & { readonly rss?: number })[]
 }
 
@@ -62,7 +65,7 @@ export function watchPs(flags: ControlFlags & { json: boolean }, terminal: Termi
 
 /** The state of a gateway as people read it. `now` is milliseconds since 1970. */
 export function psLines(
-  { gateway, listeners, upstreams }: Ps,
+  { gateway, listeners, load, upstreams }: Ps,
   now: number,
   { cwd, out }: Terminal,
 ): string[] {
@@ -81,6 +84,7 @@ export function psLines(
   return [
     `${out.paint('bold', oneLine(`${name} ${version}`))}  ${out.paint('dim', about.join(' · '))}`,
     ...table(urls, out, 2),
+    ...(load === undefined ? [] : [`  ${loadText(load, out)}`]),
     '',
     ...table(fitting([head, ...rows], out.width), out),
   ]

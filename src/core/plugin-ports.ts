@@ -94,6 +94,23 @@ export interface Figure {
   }[]
 }
 
+/** How much one process has to do, and what it does about it. */
+export interface Load {
+  /** Bytes held for clients at all listeners: of request bodies, and of answers that are not read. */
+  readonly held: number
+  /** Bytes of memory. */
+  readonly rss: number
+  /** Parts of one: of the heap limit, and of the memory that is there. */
+  readonly heap?: number
+  readonly memory?: number
+  /** Milliseconds that the event loop was late at the last look. */
+  readonly lagMs?: number
+  /** Whether connections end with their answer (`close`), or new requests are refused (`refuse`). */
+  readonly shedding?: 'none' | 'close' | 'refuse'
+  /** Requests that were refused because of that. */
+  readonly refused?: number
+}
+
 /** What a built-in plugin of one process asks that of another, in words of its own. */
 export interface KeeperAnswers {
   /** `from` is the process that asks, the same object each time. */

@@ -300,6 +300,8 @@ export interface Listener {
   readonly type: string
   /** Where it can be reached, after `start`; undefined for a pipe. */
   readonly url: string | undefined
+  /** Bytes that are held for its clients now. */
+  readonly held?: number
   /** Resolves when a listener that has only one client has lost it. */
   readonly ended?: Promise<void>
   start(): Promise<void>

@@ -8,6 +8,7 @@ import type {
   Dispatch,
   Exchange,
   Figure,
+  Load,
   HttpReply,
   HttpRequest,
   JsonObject,
@@ -68,6 +69,7 @@ export interface HookTaps {
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
   recorded: (event: AuditEvent) => void
   figures: (figures: readonly Figure[]) => readonly Figure[] | Undecided
+  load: (load: Load) => Load | Undecided
   status: (status: UpstreamStatus, upstream: Upstream) => UpstreamStatus | Undecided
   control: (params: JsonObject) => MaybePromise<JsonObject | Undecided>
 }
@@ -117,6 +119,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   status: { kind: 'syncWaterfall' },
   figures: { kind: 'syncWaterfall' },
   control: { kind: 'asyncBail', by: 'key', patience: 'short' },
+  load: { kind: 'syncWaterfall' },
   close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
 }
 

@@ -80,6 +80,10 @@ class HttpListener implements Listener {
     return this.#url
   }
 
+  get held(): number {
+    return this.#edge.bodies.bytes + this.#edge.unread.bytes
+  }
+
   #createServer(upgrade: Upgrade | undefined, neighbours: Neighbours | undefined): Server {
     const options = {
       headersTimeout: HEADERS_MS,

@@ -54,6 +54,8 @@ async function overview(workers: Workers, asked: Verb): Promise<JsonObject> {
     ...first,
     ...about,
     ...askedConfig(asked.params, workers.source),
+    // Each process has its own.
+    load: undefined,
     workers: await processes(workers),
     upstreams: rows,
   }

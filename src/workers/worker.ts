@@ -82,9 +82,9 @@ const DEEDS: Readonly<Record<string, Deed>> = {
     const { verb, params } = value as { verb: string; params: JsonObject }
     return gateway.control(verb, params)
   },
-  figures: async ({ gate }) => {
+  figures: async ({ gate, gateway }) => {
     const { sessions, running } = gate().status()
-    return { sessions, running, rss: process.memoryUsage.rss() }
+    return { sessions, running, rss: process.memoryUsage.rss(), load: gateway.load }
   },
   page: ({ gate }, value) => pageOf(gate(), value),
 }
