@@ -20,7 +20,7 @@ export function listenerAnnouncer(gateway: RunningGateway, log: Log): () => void
 /** Says what is served once every upstream is ready or has failed: to people at length, to a log on one line. */
 export async function announceWhenSettled(
   gateway: RunningGateway,
-  { config }: LoadedConfig,
+  { config, file }: LoadedConfig,
   log: Log,
   { cwd, err }: Terminal,
 ): Promise<void> {
@@ -35,6 +35,6 @@ export async function announceWhenSettled(
   for (const problem of inspection.unmatched) log.warn(formatProblem(problem, cwd))
   if (err.width === undefined || config.log.format === 'json')
     return log.info('serving', summaryFields(inspection))
-  const about = { name: config.server.name, asksForKey: config.auth !== undefined }
+  const about = { name: config.server.name, asksForKey: config.auth !== undefined, file }
   for (const line of summaryLines(inspection, about, err)) err.line(line)
 }

@@ -11,10 +11,17 @@ const NOUNS: Readonly<Record<Kind, string>> = {
   resourceTemplates: 'template',
 }
 
+/** What a summary needs besides what runs. */
+interface About {
+  readonly name: string
+  readonly asksForKey: boolean
+  readonly file?: string | undefined
+}
+
 /** What is served and how to point a client at it, for people. */
 export function summaryLines(
   inspection: Inspection,
-  { name, asksForKey }: { readonly name: string; readonly asksForKey: boolean },
+  { name, asksForKey, file }: About,
   output: Output,
 ): string[] {
   const listener = inspection.listeners.find(({ url }) => url !== undefined)
@@ -25,8 +32,18 @@ export function summaryLines(
     ...table(rows, uncut(output), 2),
     ...withheldLines(inspection, output),
     '',
-    ...(url === undefined ? [] : clientLines(name, url, asksForKey, output)),
+    ...(url === undefined ? pipeLines(name, file, output) : clientLines(name, url, asksForKey, output)),
     ...(listener?.eras === undefined ? [] : eraLines(listener, name, output)),
+  ]
+}
+
+/** Whoever starts it in a terminal waits for something that a client has to do. */
+function pipeLines(name: string, file: string | undefined, { paint }: Output): string[] {
+  if (file === undefined) return []
+  return [
+    paint('dim', '  It serves the client that starts it, on stdin and stdout. Give one this line:'),
+    `    claude mcp add ${name} -- gateway serve --stdio -c ${JSON.stringify(file)}`,
+    '',
   ]
 }
 

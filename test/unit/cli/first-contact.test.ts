@@ -60,6 +60,27 @@ test('a server that starts still is not said to offer nothing', () => {
   assert.deepEqual(lines.slice(1, 3), ['  slow  starting', '  bare  ready     nothing'])
 })
 
+test('a gateway that serves a pipe alone says which line gives it to a client', () => {
+  const listeners = [{ name: 'stdio', type: 'stdio' }]
+  const inspection = {
+    upstreams: [],
+    listeners,
+    catalog: [],
+    withheld: [],
+    unmatched: [],
+    plugins: [],
+    hooks: [],
+  }
+  const lines = summaryLines(
+    inspection as never,
+    { name: 'gw', asksForKey: false, file: '/a b/gateway.yaml' },
+    OUT,
+  )
+
+  assert.match(lines.join('\n'), /serves the client that starts it/)
+  assert.ok(lines.includes('    claude mcp add gw -- gateway serve --stdio -c "/a b/gateway.yaml"'))
+})
+
 test('a running gateway knows of long names', async t => {
   const web = closeAfter(t, await testUpstream({ tools: { ['z'.repeat(70)]: () => 'a' } }))
   const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
