@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { LoadedConfig } from './config/index.ts'
+import { rootsFor, type ClientRoots } from './core/client-roots.ts'
 import { RoadGate } from './core/gate.ts'
 import { liveOf } from './core/kept-upstream.ts'
 import type { Listener, Log } from './core/ports.ts'
@@ -75,6 +76,7 @@ export async function makeGateway(
   const around = await surround(loaded, { ...options, log, secrets }, inside, live)
   const first = await buildGeneration(loaded, around)
   const gate = new RoadGate(first.graph, ownPackage())
+  live.roots = gate.roots
   const door = inside.atTheDoor?.(gate) ?? gate
   const listeners = new Listeners({ gate: door, log, clock: around.clock, neighbours: inside.neighbours })
   const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
@@ -88,6 +90,7 @@ export async function makeGateway(
 interface Live {
   readonly events: Events
   generations?: Generations
+  roots?: ClientRoots
 }
 
 async function surround(
@@ -120,6 +123,7 @@ async function surround(
       const { problem } = upstream ?? {}
       live.events.emit('state', { upstream: name, state, ...(problem === undefined ? {} : { problem }) })
     },
+    rootsFor: upstream => rootsFor(upstream, () => live.roots),
   }
 }
 

@@ -12,6 +12,7 @@ import type {
   Notification,
   ProcessRoom,
   Programs,
+  RootsOfClients,
   Session,
   Upstream,
   UpstreamConfig,
@@ -69,6 +70,8 @@ export interface Surroundings {
     isMeant?: (session: Session) => boolean,
   ): void
   upstreamChanged(name: string, state: UpstreamState, upstream: Upstream | undefined): void
+  /** What clients say of their roots outside calls, for an upstream that is known once it is made. */
+  rootsFor(upstream: () => Upstream | undefined): RootsOfClients
 }
 
 /** One loaded configuration with its graph. */
@@ -231,6 +234,7 @@ function createUpstream(
       exchange === undefined
         ? Promise.resolve({ error: { code: -32601, message: `no client can be asked for ${ask.method}` } })
         : exchange.ask(ask),
+    roots: around.rootsFor(() => made),
     stateChanged: state => around.upstreamChanged(name, state, made),
   }
   try {

@@ -1,6 +1,7 @@
 import { gatewayError, reasonOf } from '../errors.ts'
 import type { HookTaps } from '../hooks/kinds.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { ClientRoots } from './client-roots.ts'
 import type { RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { isUp } from './up.ts'
@@ -34,6 +35,7 @@ const MAX_SESSIONS = 100_000
 /** The door between listeners and the road. Listeners keep it across generations; the graph behind it is swapped. */
 export class RoadGate implements Gate {
   readonly info: { readonly name: string; readonly version: string }
+  readonly roots: ClientRoots
   #graph: Graph
   #isOpen = true
   readonly #sessions = new Set<Session>()
@@ -42,6 +44,7 @@ export class RoadGate implements Gate {
   constructor(graph: Graph, info: { name: string; version: string }) {
     this.#graph = graph
     this.info = info
+    this.roots = new ClientRoots(() => this.#graph, this.#sessions)
     graph.lane.attach(this.#sessions)
     graph.tasks.attach(graph)
   }
@@ -114,7 +117,7 @@ export class RoadGate implements Gate {
   }
 
   closeSession(session: Session, reason: string): void {
-    this.#sessions.delete(session)
+    if (this.#sessions.delete(session)) this.roots.left()
     this.#conversations--
     if (session.client.era === 'legacy') this.#graph.lane.forget(session)
     this.#graph.tasks.sessionEnded(session)
@@ -145,12 +148,9 @@ export class RoadGate implements Gate {
   }
 
   notified(session: Session, notification: Notification): void {
-    void session
-    this.#graph.hooks.runner('notification', notification.method)?.(notification, {
-      lane: 'upstream',
-      upstream: undefined,
-      exchange: undefined,
-    })
+    const context = { lane: 'upstream', upstream: undefined, exchange: undefined } as const
+    const decided = this.#graph.hooks.runner('notification', notification.method)?.(notification, context)
+    if (decided !== 'drop') this.roots.heard(session, notification)
   }
 
   readiness(caller: Principal = ANONYMOUS): Readiness {

@@ -63,6 +63,10 @@ export class KeptUpstream implements Upstream {
     this.live.sessionEnded?.(session)
   }
 
+  rootsChanged(changed: readonly Session[]): void {
+    this.live.rootsChanged?.(changed)
+  }
+
   start(): Promise<void> {
     return this.live.start()
   }

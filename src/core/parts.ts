@@ -22,6 +22,8 @@ interface Shelf {
   failure: string | undefined
 }
 
+const NEVER = new Promise<never>(() => undefined)
+
 type Outcome = { readonly part: Part } | { readonly error: unknown }
 
 /** What a first list waits for, and how much longer it is worth waiting for. */
@@ -73,7 +75,9 @@ export class Parts {
   /** One that starts has no list on its way: it is asked when it is up. */
   #starting({ upstream }: UpstreamNode): LateList | undefined {
     if (upstream.server !== undefined || upstream.state !== 'starting') return undefined
-    return { done: upstream.start(), leftMs: this.#graph.grace.left(upstream) }
+    // Whoever says too early that it has tried is waited for no less, but not asked over and over.
+    const tried = upstream.start().then(() => (upstream.state === 'starting' ? NEVER : undefined))
+    return { done: tried, leftMs: this.#graph.grace.left(upstream) }
   }
 
   #lateList(node: UpstreamNode, kind: Kind, caller: string): LateList | undefined {

@@ -49,6 +49,8 @@ export interface Session {
   readonly slots: unknown[]
   /** Sends a notification to the client outside any request; false when nothing could carry it. */
   notify(notification: Notification): boolean
+  /** Asks the client outside any request; absent where it cannot be asked so. */
+  ask?: ((ask: Ask) => Promise<AskReply>) | undefined
 }
 
 /** A JSON-RPC notification in neutral form. */
@@ -67,6 +69,22 @@ export interface Ask {
   onTakeBack?(listener: (reason: string) => void): void
 }
 export type AskReply = { result: JsonObject } | { error: RpcError }
+
+/** What a client said of its roots, outside any call. */
+export interface ListedRoots {
+  readonly of: Session
+  readonly reply: AskReply
+}
+
+/** The roots of clients for one upstream, outside any call. `isOn` says which sessions use a link; absent where all may. */
+export interface RootsOfClients {
+  /** Asks the one client of a link; undefined where there is none, or no telling which it is. */
+  list(ask: Ask, isOn?: (session: Session) => boolean): Promise<ListedRoots | undefined>
+  /** Whether the client of a call is that one, so that it does not matter which of its calls asks. */
+  isOnly(session: Session, isOn?: (session: Session) => boolean): boolean
+  /** The client that would be asked. */
+  clientOf(isOn?: (session: Session) => boolean): Promise<Session | undefined>
+}
 
 /** Where an exchange goes. `params` are the parameters as that upstream knows them. */
 export type Route =
@@ -231,6 +249,8 @@ export interface Upstream {
   dispatch: Dispatch
   /** A client's conversation is over: what was kept for it may go. */
   sessionEnded?(session: Session): void
+  /** These clients have other roots now, or there are other clients: who was told of roots may have to ask again. */
+  rootsChanged?(changed: readonly Session[]): void
   /** Resolves when the first attempt has ended, well or badly; never rejects. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -291,6 +311,8 @@ export interface UpstreamContext {
   notify(notification: Notification, isMeant?: (session: Session) => boolean): void
   /** A legacy server's own request; `exchange` is the call it came with, where that is known. */
   ask(ask: Ask, exchange: Exchange | undefined): Promise<AskReply>
+  /** What clients say of their roots when no call asks; absent where nobody can be asked. */
+  readonly roots?: RootsOfClients
   stateChanged(state: UpstreamState, problem?: string): void
 }
 
@@ -347,6 +369,7 @@ export interface SessionInit {
   readonly label?: string | undefined
   readonly profile?: string | undefined
   notify(notification: Notification): boolean
+  ask?: ((ask: Ask) => Promise<AskReply>) | undefined
 }
 
 /** The core as listeners see it. */

@@ -1,4 +1,4 @@
-import type { ClientSide, Notification, Principal, Session, SessionInit } from './ports.ts'
+import type { Ask, AskReply, ClientSide, Notification, Principal, Session, SessionInit } from './ports.ts'
 
 /** The conversation behind what one request sees of it: a view has it for its prototype. */
 export function baseOf(session: Session): Session {
@@ -16,6 +16,7 @@ export class RoadSession implements Session {
   readonly slots: unknown[] = []
   client: ClientSide
   readonly notify: (notification: Notification) => boolean
+  readonly ask: ((ask: Ask) => Promise<AskReply>) | undefined
 
   constructor(init: SessionInit) {
     this.id = init.id
@@ -25,5 +26,6 @@ export class RoadSession implements Session {
     this.label = init.label
     this.profile = init.profile
     this.notify = init.notify
+    this.ask = init.ask
   }
 }

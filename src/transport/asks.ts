@@ -21,11 +21,12 @@ const WHOSE =
 export class PassedAsk implements Ask {
   readonly method: string
   readonly params: JsonObject | undefined
-  readonly exchange: Exchange
+  /** The call that it belongs to; undefined where it is of none. */
+  readonly exchange: Exchange | undefined
   isTakenBack = false
   readonly #listeners: ((reason: string) => void)[] = []
 
-  constructor({ method, params }: RpcRequest, exchange: Exchange) {
+  constructor({ method, params }: RpcRequest, exchange: Exchange | undefined) {
     this.method = method
     this.params = params
     this.exchange = exchange
@@ -44,28 +45,33 @@ export class PassedAsk implements Ask {
 /** What a legacy server asks of its client: answered here, refused, or passed on and its reply sent back. */
 export class Asks {
   readonly #drops: Drops
-  readonly #ask: (ask: PassedAsk) => Promise<AskReply>
+  readonly #ask: (ask: PassedAsk) => Promise<AskReply | undefined>
   readonly #send: (text: string) => void
   /** Each ask that waits, as an object of its own: an id may be used again. */
   readonly #waiting = new InFlight<PassedAsk>()
 
-  constructor(drops: Drops, ask: (ask: PassedAsk) => Promise<AskReply>, send: (text: string) => void) {
+  /** `ask` resolves with undefined where there is nobody to ask. */
+  constructor(
+    drops: Drops,
+    ask: (ask: PassedAsk) => Promise<AskReply | undefined>,
+    send: (text: string) => void,
+  ) {
     this.#drops = drops
     this.#ask = ask
     this.#send = send
   }
 
-  /** A server asks; `whose` tells for which exchange, once it is known to be a proper request. */
-  asked(request: RpcRequest, whose: () => Exchange | undefined): void {
+  /**
+   * A server asks; `whose` tells for which exchange, once it is known to be a proper request. What belongs to no exchange is
+   * passed on where `mayBeNobodys`.
+   */
+  asked(request: RpcRequest, whose: () => Exchange | undefined, mayBeNobodys: boolean): void {
     const { id, method } = request
     if (method === 'ping') return this.#reply(id, { result: {} })
     if (!KNOWN.has(method)) return this.#refuse(id, RPC.methodNotFound, 'Method not found')
     if (this.#waiting.has(id)) return this.#drops.count('request')
     const exchange = whose()
-    if (exchange === undefined) {
-      this.#drops.count('ask')
-      return this.#refuse(id, RPC.internal, WHOSE)
-    }
+    if (exchange === undefined && !mayBeNobodys) return this.#refuseNobodys(id)
     if (this.#waiting.size >= MAX_WAITING)
       return this.#refuse(id, RPC.internal, 'too many requests wait for their reply')
     void this.#pass(id, new PassedAsk(request, exchange))
@@ -101,10 +107,16 @@ export class Asks {
     const reply = await this.#replyTo(ask)
     if (this.#waiting.get(id) !== ask) return
     this.#waiting.delete(id)
-    this.#reply(id, reply)
+    if (reply === undefined) this.#refuseNobodys(id)
+    else this.#reply(id, reply)
   }
 
-  async #replyTo(ask: PassedAsk): Promise<AskReply> {
+  #refuseNobodys(id: RpcId): void {
+    this.#drops.count('ask')
+    this.#refuse(id, RPC.internal, WHOSE)
+  }
+
+  async #replyTo(ask: PassedAsk): Promise<AskReply | undefined> {
     try {
       return await this.#ask(ask)
     } catch (error) {

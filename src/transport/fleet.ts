@@ -104,11 +104,15 @@ export class Fleet {
 
   /** Whose link the calls of a session take, where that is up and not the main one. */
   home(session: Session): LinkKeeper | undefined {
+    const keeper = this.#laneOf(session)
+    return keeper?.link === undefined ? undefined : keeper
+  }
+
+  #laneOf(session: Session): LinkKeeper | undefined {
     const main = this.main.link
     const project = this.#projects?.known(session)
     if (main === undefined || (this.#projects !== undefined && project === undefined)) return undefined
-    const keeper = this.#pool.laneOf(session, main, this.#apart(project))
-    return keeper?.link === undefined ? undefined : keeper
+    return this.#pool.laneOf(session, main, this.#apart(project))
   }
 
   links(): Link[] {
@@ -150,6 +154,24 @@ export class Fleet {
   startAnew(why: string): void {
     this.#pool.leave()
     for (const keeper of this.#mains()) if (keeper.link !== undefined) keeper.replace(keeper.link, why)
+  }
+
+  /** Tells each server that has asked for roots, and would be told others now, that they changed. */
+  rootsChanged(changed: readonly Session[]): void {
+    for (const keeper of this.#keepers())
+      if (keeper.link?.roots !== undefined) void this.#tellOfRoots(keeper, keeper.link, changed)
+  }
+
+  async #tellOfRoots(keeper: LinkKeeper, link: Link, changed: readonly Session[]): Promise<void> {
+    const client = await this.#host.context.roots?.clientOf(this.#sessionsOn(keeper))
+    if (client === undefined || (client.id === link.roots?.of && !changed.includes(client))) return
+    if (link.closedBecause === undefined) await link.notify('notifications/roots/list_changed')
+  }
+
+  /** Which sessions use a link; undefined where all of them may. */
+  #sessionsOn(keeper: LinkKeeper): ((session: Session) => boolean) | undefined {
+    if (this.#host.spec.isolation === 'shared' || this.#mains().includes(keeper)) return undefined
+    return session => this.#laneOf(session) === keeper
   }
 
   sessionEnded(session: Session): void {
@@ -199,6 +221,7 @@ export class Fleet {
       capabilities,
       cwd,
       retries: () => waits?.(another) === true,
+      sessions: keeper => this.#sessionsOn(keeper),
       changed: (keeper, state, link) => {
         this.#note(keeper, state)
         if (state === 'stopped') this.#restarts += keeper.restarts

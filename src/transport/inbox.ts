@@ -1,4 +1,4 @@
-import type { Answer, AskReply, Call, Exchange, Notification } from '../core/ports.ts'
+import type { Answer, Ask, AskReply, Call, Exchange, Notification } from '../core/ports.ts'
 import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject, RpcNotification, RpcRequest } from '../protocol/jsonrpc.ts'
 import { relatedTask } from '../protocol/era/tasks.ts'
@@ -25,6 +25,10 @@ export interface InboxOwner {
   /** The client's call that waits for its answer, when there is exactly one. */
   onlyCall(): Call | undefined
   send(text: string): void
+  /** The server is told the roots of a session. */
+  toldRoots(session: string): void
+  /** Asks a client for its roots outside any call; undefined where there is no telling which. Absent where none can be asked. */
+  listRoots?: ((ask: Ask) => Promise<AskReply | undefined>) | undefined
 }
 
 /** What a server says unasked: notifications and requests go to the client they belong to, or nowhere. */
@@ -38,10 +42,13 @@ export class Inbox {
     const { host } = owner
     this.#asks = new Asks(
       host.drops,
-      ask => {
-        if (ask.method === 'elicitation/create') this.#elicitations.note(ask.params, ask.exchange)
+      async ask => {
         const { scheduler } = owner
-        return scheduler === undefined ? host.ask(ask, ask.exchange) : this.#askAlone(ask, scheduler)
+        const { exchange } = ask
+        if (exchange === undefined) return owner.listRoots?.(ask)
+        if (ask.method === 'roots/list') owner.toldRoots(exchange.session.id)
+        if (ask.method === 'elicitation/create') this.#elicitations.note(ask.params, exchange)
+        return scheduler === undefined ? host.ask(ask, exchange) : this.#askAlone(ask, exchange, scheduler)
       },
       text => owner.send(text),
     )
@@ -58,8 +65,21 @@ export class Inbox {
     // A modern server has no requests, and its clients no responses.
     if (this.#owner.era === 'modern') return this.#owner.host.drops.count('request')
     // Behind its answer a request has nobody left to ask.
-    if (of !== undefined) this.#asks.asked(request, () => (of.open ? of.call?.exchange : undefined))
-    else this.#asks.asked(request, () => this.#waitingFor(request.params) ?? this.#likely(request))
+    const whose = (): Exchange | undefined =>
+      of === undefined ? this.#callOf(request) : of.open ? of.call?.exchange : undefined
+    const isOfClient = request.method === 'roots/list' && this.#owner.listRoots !== undefined
+    this.#asks.asked(request, whose, isOfClient)
+  }
+
+  /** The call that a request belongs to, where its stream does not say. */
+  #callOf(request: RpcRequest): Exchange | undefined {
+    const exchange = this.#waitingFor(request.params) ?? this.#likely(request)
+    const isOfClient =
+      request.method === 'roots/list' &&
+      exchange !== undefined &&
+      this.#owner.host.isOnlyClient?.(exchange.session) === true
+    // Roots are asked for in the background: a call that ends must not take the question with it.
+    return isOfClient ? undefined : exchange
   }
 
   /** Who waits for the result of the task that a request says it belongs to (2025-11-25, tasks). */
@@ -93,12 +113,12 @@ export class Inbox {
   }
 
   /** The call goes on alone, so that what it asks next can be told apart as well. */
-  async #askAlone(ask: PassedAsk, scheduler: Scheduler): Promise<AskReply> {
-    scheduler.asked(ask.method, ask.exchange)
+  async #askAlone(ask: PassedAsk, exchange: Exchange, scheduler: Scheduler): Promise<AskReply> {
+    scheduler.asked(ask.method, exchange)
     try {
-      return await this.#owner.host.ask(ask, ask.exchange)
+      return await this.#owner.host.ask(ask, exchange)
     } finally {
-      await scheduler.resumes(ask.exchange)
+      await scheduler.resumes(exchange)
     }
   }
 

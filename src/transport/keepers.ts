@@ -1,4 +1,4 @@
-import type { Session, UpstreamConfig, UpstreamContext, UpstreamState } from '../core/ports.ts'
+import type { Ask, AskReply, Session, UpstreamConfig, UpstreamContext, UpstreamState } from '../core/ports.ts'
 import { replyFor } from '../protocol/era/asks.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { parseDuration } from '../util/units.ts'
@@ -24,6 +24,8 @@ export interface Keeping {
   /** Where a process runs; undefined for where its spec says. */
   readonly cwd: string | undefined
   retries(): boolean
+  /** Which sessions use its link; undefined where all of them may. */
+  sessions?: ((keeper: LinkKeeper) => ((session: Session) => boolean) | undefined) | undefined
   changed(keeper: LinkKeeper, state: UpstreamState, link: Link | undefined): void
   lost(keeper: LinkKeeper, link: Link, why: string): void
 }
@@ -50,7 +52,7 @@ export class Keepers {
     this.drops = new Drops(context.log, new GarbageBudget(context.clock))
   }
 
-  make({ capabilities, cwd, retries, changed, lost }: Keeping): LinkKeeper {
+  make({ capabilities, cwd, retries, sessions, changed, lost }: Keeping): LinkKeeper {
     const { name, log, clock, gateway, room, hide } = this.#context
     const { startupTimeout, maxLifetime, era, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
@@ -70,12 +72,18 @@ export class Keepers {
       connect: own => shakeHands({ ...known, capabilities, open: () => own(open) }),
       changed: (state, link) => changed(keeper, state, link),
     })
-    const host = this.#linkHost(keeper, (link, why) => lost(keeper, link, why))
+    const host = this.#linkHost(keeper, sessions, (link, why) => lost(keeper, link, why))
     return keeper
   }
 
-  #linkHost(keeper: LinkKeeper, closed: LinkHost['closed']): LinkHost {
+  #linkHost(keeper: LinkKeeper, sessions: Keeping['sessions'], closed: LinkHost['closed']): LinkHost {
     const context = this.#context
+    const { roots } = context
+    const fitted = (ask: Ask, reply: AskReply): AskReply => {
+      const version = keeper.link?.server?.version
+      if (!('result' in reply) || version === undefined) return reply
+      return { result: replyFor(ask.method, reply.result, version) }
+    }
     return {
       name: context.name,
       log: context.log,
@@ -83,12 +91,14 @@ export class Keepers {
       drops: this.drops,
       behaviours: this.#behaviours,
       notify: notification => context.notify(notification, this.#audience(keeper)),
-      ask: async (ask, exchange) => {
-        const reply = await context.ask(ask, exchange)
-        const version = keeper.link?.server?.version
-        if (!('result' in reply) || version === undefined) return reply
-        return { result: replyFor(ask.method, reply.result, version) }
-      },
+      ask: async (ask, exchange) => fitted(ask, await context.ask(ask, exchange)),
+      isOnlyClient: roots && (session => roots.isOnly(session, sessions?.(keeper))),
+      listRoots:
+        roots &&
+        (async ask => {
+          const listed = await roots.list(ask, sessions?.(keeper))
+          return listed && { ...listed, reply: fitted(ask, listed.reply) }
+        }),
       missed: ({ server }) => changesOf(server).forEach(change => context.notify(change)),
       closed,
     }

@@ -5,9 +5,11 @@ import type {
   Call,
   Clock,
   Exchange,
+  ListedRoots,
   Log,
   Notification,
   ServerSide,
+  Session,
 } from '../core/ports.ts'
 import { gatewayError, reasonOf } from '../errors.ts'
 import { replyIdOf } from '../protocol/broken-message.ts'
@@ -43,6 +45,10 @@ export interface LinkHost {
   readonly behaviours: Behaviours
   notify(notification: Notification): void
   ask(ask: Ask, exchange: Exchange): Promise<AskReply>
+  /** Whether a client is the only one of the link, and can be asked outside its calls; absent where nobody can. */
+  isOnlyClient?: ((session: Session) => boolean) | undefined
+  /** Asks a client for its roots outside any call; absent where nobody can be asked. */
+  listRoots?: ((ask: Ask) => Promise<ListedRoots | undefined>) | undefined
   /** What the server said meanwhile is lost. */
   missed(link: Link): void
   /** The link is of no more use. Calls that are under way over HTTP still end by themselves. */
@@ -63,6 +69,8 @@ export class Link implements WireEvents {
   closedBecause: string | undefined = undefined
   /** The beginning of the first line that was no message, before it said who it is. */
   stray: string | undefined = undefined
+  /** The session whose roots the server was told last, if any was; undefined while it has not asked. */
+  roots: { readonly of: string | undefined } | undefined = undefined
   /** Who uses it; whoever calls takes hold of it first. */
   readonly use: LinkUse
   readonly #host: LinkHost
@@ -280,7 +288,15 @@ export class Link implements WireEvents {
     })
   }
 
+  async #listRoots(asked: Promise<ListedRoots | undefined>): Promise<AskReply | undefined> {
+    this.roots ??= { of: undefined }
+    const listed = await asked
+    if (listed !== undefined && 'result' in listed.reply) this.roots = { of: listed.of.id }
+    return listed?.reply
+  }
+
   #inboxOwner(): InboxOwner {
+    const { listRoots } = this.#host
     const eraOf = (): Era | undefined => this.server?.era
     const scheduler = (): Scheduler | undefined => this.#scheduler
     // What carries the link may turn out to be another once the server has answered.
@@ -301,6 +317,8 @@ export class Link implements WireEvents {
         this.#calls === 1 && this.#cancelled.size === 0
           ? this.#pending.values().find(({ call }) => call !== undefined)?.call
           : undefined,
+      listRoots: listRoots && (ask => this.#listRoots(listRoots(ask))),
+      toldRoots: of => (this.roots = { of }),
       send: text => {
         if (this.closedBecause === undefined) void this.wire.send(text)
       },

@@ -111,6 +111,10 @@ export class McpUpstream implements Upstream {
     this.#fleet.sessionEnded(session)
   }
 
+  rootsChanged(changed: readonly Session[]): void {
+    this.#fleet.rootsChanged(changed)
+  }
+
   async dispatch(call: Call): Promise<Answer> {
     if (call.method === UNSUBSCRIBE) return this.#wishes.unsubscribe(call)
     const link = this.#fleet.now(call) ?? (await this.#fleet.soon(call))

@@ -28,7 +28,7 @@ for (const era of ['legacy', 'modern'] as const)
     assert.deepEqual((await told).params, { uri: 'a:b' })
   })
 
-test('that the roots of a legacy client changed is taken, and told to no server: they are asked for when needed', async t => {
+test('that the roots of a legacy client over HTTP changed is taken, and not told to a server that others may share', async t => {
   const upstream = closeAfter(t, await testUpstream({ era: 'legacy', tools: { a: () => ({ content: [] }) } }))
   const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream } }))
   const client = closeAfter(
@@ -44,5 +44,5 @@ test('that the roots of a legacy client changed is taken, and told to no server:
   const told = upstream
     .received('initialize')
     .map(({ params }) => params?.capabilities as { roots?: unknown })
-  assert.deepEqual(told.at(-1)?.roots, { listChanged: false })
+  assert.deepEqual(told.at(-1)?.roots, { listChanged: true })
 })

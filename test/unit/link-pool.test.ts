@@ -31,13 +31,13 @@ describe('a shared legacy server', { concurrency: 4 }, () => {
 
     assert.deepEqual(declarations(server), [
       {
-        roots: { listChanged: false },
+        roots: { listChanged: true },
         sampling: { tools: {}, context: {} },
         elicitation: { form: {}, url: {} },
       },
       { sampling: {} },
       {},
-      { roots: { listChanged: false } },
+      { roots: { listChanged: true } },
     ])
     assert.equal(sessionOf(server.of('tools/list')[0]), 'session-1')
     assert.deepEqual(server.of('tools/call').map(sessionOf), [

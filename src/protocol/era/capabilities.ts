@@ -31,7 +31,7 @@ export function neutralCapabilities({ capabilities, version, era }: Declared): J
 
 /** The same for `initialize`. */
 export function toLegacyCapabilities(neutral: JsonObject): JsonObject {
-  return isObject(neutral.roots) ? { ...neutral, roots: { listChanged: false } } : neutral
+  return isObject(neutral.roots) ? { ...neutral, roots: { listChanged: true } } : neutral
 }
 
 /** Everything that any client could be asked for. */

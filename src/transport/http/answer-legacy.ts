@@ -128,6 +128,7 @@ async function open(
       profile,
       id: owner.id,
       notify: notification => owner.notify(notification),
+      ask: ask => owner.ask(ask),
     })
     edge.sessions.add(owner)
     return true

@@ -70,11 +70,13 @@ interface Beginning extends Pick<SessionInit, 'client' | 'principal' | 'label' |
   readonly id?: string
   /** Default: nobody listens outside the request. */
   readonly notify?: SessionInit['notify']
+  /** Default: nobody can be asked outside the request. */
+  readonly ask?: SessionInit['ask']
 }
 
 /** Opens a conversation with the core. */
 export function openSession(edge: HttpEdge, beginning: Beginning): Promise<Session> {
-  const { client, principal, label, profile, id, notify } = beginning
+  const { client, principal, label, profile, id, notify, ask } = beginning
   return edge.gate.openSession({
     id: id ?? `${edge.name}-${edge.own}-${++edge.conversations}`,
     listener: edge.name,
@@ -83,5 +85,6 @@ export function openSession(edge: HttpEdge, beginning: Beginning): Promise<Sessi
     label,
     profile,
     notify: notify ?? NOBODY_LISTENS,
+    ask,
   })
 }

@@ -1,6 +1,6 @@
-import type { Clock, Notification, Principal, Session } from '../../core/ports.ts'
+import type { Ask, AskReply, Clock, Notification, Principal, Session } from '../../core/ports.ts'
 import { encodeTold } from '../client-answer.ts'
-import type { ClientAsks } from '../client-asks.ts'
+import { Asking, type ClientAsks } from '../client-asks.ts'
 import { InFlight } from '../in-flight.ts'
 import { seenBy } from '../seen-by.ts'
 import type { EventStream, SseStream } from '../sse-write.ts'
@@ -41,6 +41,7 @@ export class LegacySession implements Keeper {
   /** It has tried to come back to a stream, so it knows how. */
   hasReturned = false
   #stream: EventStream | undefined
+  #asking: Asking | undefined
   #seenAt: number
   #isWatched = false
   #views: Map<string, Session> | undefined
@@ -129,6 +130,12 @@ export class LegacySession implements Keeper {
   stop(): void {
     this.endStream()
     this.asks.close('the gateway is stopping')
+  }
+
+  /** Asks the client outside any request, on its standalone stream. */
+  ask(ask: Ask): Promise<AskReply> {
+    this.#asking ??= new Asking(this.asks, message => this.#stream?.send(message) === true)
+    return this.#asking.ask(ask)
   }
 
   endStream(): void {

@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import type { ClientSide, Era, Gate, Notification, Principal, Session } from '../../core/ports.ts'
+import type {
+  Ask,
+  AskReply,
+  ClientSide,
+  Era,
+  Gate,
+  Notification,
+  Principal,
+  Session,
+} from '../../core/ports.ts'
 import { legacyClient } from '../client-envelope.ts'
 
 /** Different things one client says of itself on one pipe; more than this are forgotten and made again. */
@@ -12,6 +21,8 @@ export interface PipeSessionOptions {
   readonly label?: string | undefined
   readonly profile?: string | undefined
   notify(notification: Notification): boolean
+  /** Asks a legacy client outside any request. */
+  ask(ask: Ask): Promise<AskReply>
 }
 
 /**
@@ -65,7 +76,7 @@ export class PipeSession {
   /** Opens the session; one of the other era, which did nothing but ask what we are, is closed. */
   async open(era: Era, client: ClientSide | undefined): Promise<Session> {
     this.close('the client chose another protocol era')
-    const { gate, listener, principal, label, profile, notify } = this.#options
+    const { gate, listener, principal, label, profile, notify, ask } = this.#options
     this.#client = client ?? legacyClient(undefined)
     this.#root = await gate.openSession({
       id: this.#id,
@@ -75,6 +86,7 @@ export class PipeSession {
       label,
       profile,
       notify,
+      ask: era === 'legacy' ? ask : undefined,
     })
     if (era === 'modern') this.#views.set(JSON.stringify(this.#client), this.#root)
     return this.#root

@@ -13,7 +13,7 @@ import type { Message, RpcId, RpcNotification, RpcRequest, Written } from '../..
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { answersOf, BatchAnswers, parseBatch } from '../batch.ts'
 import { encodeAnswer, encodeTold, errorFor, listenAnswer, thrownAnswer } from '../client-answer.ts'
-import { ClientAsks } from '../client-asks.ts'
+import { Asking, ClientAsks } from '../client-asks.ts'
 import { Drops } from '../drops.ts'
 import { InFlight } from '../in-flight.ts'
 import { within } from '../../util/within.ts'
@@ -74,6 +74,10 @@ export class Pipe {
     this.#writer = channel
     this.#asks = new ClientAsks(context.clock, new Drops(context.log))
     this.#ends = { channel, asks: this.#asks }
+    const asking = new Asking(this.#asks, message => {
+      channel.write(message)
+      return true
+    })
     this.ended = new Promise(resolve => (this.#onEnded = resolve))
     this.#session = new PipeSession({
       gate: context.gate,
@@ -82,6 +86,7 @@ export class Pipe {
       label: options.label,
       profile: options.profile,
       notify: notification => this.#tell(notification),
+      ask: ask => asking.ask(ask),
     })
   }
 
