@@ -1,5 +1,6 @@
 import type { JsonObject } from './jsonrpc.ts'
 import { membersOf } from './members.ts'
+import type { Payload } from './payload.ts'
 
 /** Parameters as they were written, where JavaScript would write them otherwise. */
 interface Source {
@@ -13,6 +14,13 @@ const LINE_ENDS = /[\r\n]/g
 /** Remembers how parameters were written, for as long as somebody holds them. */
 export function rememberSource(params: JsonObject, bytes: Buffer, hasExactNumbers: boolean): void {
   SOURCES.set(params, { bytes, hasExactNumbers })
+}
+
+/** The value of a result that goes on as it was written, such as a client's reply to a server. */
+export function valueAsWritten(payload: Payload): JsonObject {
+  const value = payload.value()
+  rememberSource(value, payload.bytes(), false)
+  return value
 }
 
 /** Whether the numbers of parameters are the same to every reader; 2^53+1 and 1e400 are not to JavaScript. */

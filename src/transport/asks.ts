@@ -7,6 +7,7 @@ import {
   type RpcId,
   type RpcRequest,
 } from '../protocol/jsonrpc.ts'
+import { paramsText } from '../protocol/params-source.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { Drops } from './drops.ts'
 import { InFlight } from './in-flight.ts'
@@ -132,7 +133,7 @@ export class Asks {
     this.#send(
       'error' in reply
         ? encodeError(id, reply.error)
-        : encodeResult(id, Buffer.from(JSON.stringify(reply.result))).toString(),
+        : encodeResult(id, Buffer.from(paramsText(reply.result, reply.result))).toString(),
     )
   }
 }

@@ -1,5 +1,6 @@
 import type { Ask, AskReply, Clock } from '../core/ports.ts'
 import { encodeNotification, encodeRequest, type RpcId, type RpcResponse } from '../protocol/jsonrpc.ts'
+import { valueAsWritten } from '../protocol/params-source.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { Drops } from './drops.ts'
 import { InFlight } from './in-flight.ts'
@@ -40,7 +41,8 @@ export class ClientAsks {
     if (this.#waiting.size >= MAX_OPEN)
       return failure(`the client was asked ${MAX_OPEN} times and has not answered yet`)
     const id = `ask-${++this.#last}`
-    if (!asking.carry(encodeRequest(id, method, params))) return failure('the client cannot be reached')
+    if (!asking.carry(encodeRequest(id, method, params, params)))
+      return failure('the client cannot be reached')
     return new Promise(reply => {
       const takeBack = this.#clock.after(PATIENCE_MS, () =>
         this.#giveUp(id, `the client did not answer within ${PATIENCE_MS / 1000} s`),
@@ -109,7 +111,7 @@ export class Asking {
 function replyOf({ result, error }: RpcResponse): AskReply {
   if (error !== undefined) return { error }
   try {
-    return { result: result?.value() ?? {} }
+    return { result: result === undefined ? {} : valueAsWritten(result) }
   } catch {
     return failure('the client answered with what is not JSON')
   }

@@ -3,7 +3,7 @@ import type { Answer, Ask, AskReply, JsonObject, Notification } from '../core/po
 import { gatewayError } from '../errors.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { readAnswer, readFailure, writeAnswer, writeFailure } from './answers.ts'
-import { CrossingAsk } from './crossing-ask.ts'
+import { CrossingAsk, readParams, readReply, writeParams, writeReply } from './crossing-ask.ts'
 import { Frames, KIND, type Kind } from './frames.ts'
 
 /** Who makes a request, and hears what comes ahead of its answer. */
@@ -102,8 +102,7 @@ export class Line {
     [KIND.ask]: (number, said) => void this.#asked(number, said),
     [KIND.takeBack]: (number, { ask, why }) =>
       this.#made.get(number)?.asks.get(Number(ask))?.end(String(why)),
-    [KIND.reply]: (number, { ask, reply }) =>
-      this.#served.get(number)?.asks?.get(Number(ask))?.(reply as AskReply),
+    [KIND.reply]: (number, said) => this.#served.get(number)?.asks?.get(Number(said.ask))?.(readReply(said)),
   }
 
   #end(number: number): Made | undefined {
@@ -114,13 +113,13 @@ export class Line {
     return made
   }
 
-  async #asked(number: number, { ask: key, method, params }: JsonObject): Promise<void> {
+  async #asked(number: number, { ask: key, method, ...said }: JsonObject): Promise<void> {
     const made = this.#made.get(number)
-    const ask = new CrossingAsk(String(method), params as JsonObject | undefined)
+    const ask = new CrossingAsk(String(method), readParams(said))
     made?.asks.set(Number(key), ask)
     const reply = (await made?.maker.ask?.(ask).catch(() => undefined)) ?? nobodyToAsk(ask)
     made?.asks.delete(Number(key))
-    this.#frames.send(KIND.reply, number, JSON.stringify({ ask: key, reply }))
+    this.#frames.send(KIND.reply, number, JSON.stringify({ ask: key, ...writeReply(reply) }))
   }
 
   async #serve(number: number, request: JsonObject): Promise<void> {
@@ -147,7 +146,7 @@ export class Line {
     if (!this.isOpen || serving.cancelled !== undefined) return Promise.resolve(nobodyToAsk(ask))
     const key = ++this.#lastAsk
     const { method, params } = ask
-    this.#frames.send(KIND.ask, number, JSON.stringify({ ask: key, method, params }))
+    this.#frames.send(KIND.ask, number, JSON.stringify({ ask: key, method, ...writeParams(params) }))
     return new Promise(resolve => {
       const asks = (serving.asks ??= new Map())
       const done = (reply: AskReply): void => {
