@@ -26,7 +26,7 @@ const MAX_RUNNING = 1024
 /** How long the last bytes may take to leave. */
 const FLUSH_MS = 1000
 /** What is about to be answered when the client has closed its end; the rest is cancelled, so that servers stop working for nobody. */
-const LAST_ANSWERS_MS = 200
+const LAST_ANSWERS_MS = 150
 const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
 const TOO_MANY = rpcError(RPC.internal, `Too many requests at a time; at most ${MAX_RUNNING} may run`)
 
