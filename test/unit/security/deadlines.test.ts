@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { ServerResponse } from 'node:http'
 import { closeAfter, testClient, testGateway, type TestClient } from '../../../src/testing/index.ts'
-import type { Heard } from '../fixtures/http-peer.ts'
-import { legacy, modern, peer, result, stream } from '../fixtures/http-peer.ts'
+import { legacy, modern, peer, result } from '../fixtures/http-peer.ts'
+import { ENDLESS, type Handle } from '../fixtures/endless.ts'
 import { until } from '../fixtures/upstream-bench.ts'
 
 const TIMEOUT_MS = 500
@@ -11,36 +10,6 @@ const TIMEOUT_MS = 500
 const SLACK_MS = 250
 const CALLS = 10
 const TOOL = { name: 'x', inputSchema: { type: 'object' } }
-
-type Handle = (heard: Heard, response: ServerResponse) => void
-
-function repeat(response: ServerResponse, write: () => void): void {
-  const timer = setInterval(write, 50)
-  response.on('close', () => clearInterval(timer))
-}
-
-/** Servers that never come to an end with a call. */
-const ENDLESS: Readonly<Record<string, Handle>> = {
-  'a black hole': () => undefined,
-  'a head without an end': (_heard, { socket }) => {
-    socket?.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n')
-    const timer = setInterval(() => socket?.write('x-more: 1\r\n'), 50)
-    socket?.on('close', () => clearInterval(timer))
-  },
-  'a body that stays away': (_heard, response) =>
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 500 }).flushHeaders(),
-  'comments without an end': (_heard, response) =>
-    repeat(stream(response), () => response.write(': still here\n\n')),
-  'progress without an end': ({ message }, response) => {
-    const { progressToken } = message.params?._meta as { progressToken?: unknown }
-    let progress = 0
-    repeat(stream(response), () => {
-      const params = { progressToken, progress: ++progress }
-      const text = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/progress', params })
-      response.write(`event: message\ndata: ${text}\n\n`)
-    })
-  },
-}
 
 async function before(t: TestContext, handle: Handle, era: 'modern' | 'legacy'): Promise<TestClient> {
   const server = await peer(t, (era === 'modern' ? modern : legacy)(handle))
