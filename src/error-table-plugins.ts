@@ -9,7 +9,7 @@ export const PLUGIN_ERRORS = {
   },
   GW_PLUGIN_OPTIONS: {
     text: 'plugin "{plugin}" refuses its options: {why}',
-    hint: "Check plugins.{plugin}.options against the plugin's schema.",
+    hint: 'Correct them where the place says; docs/reference/config.md has the sections, and a plugin of your own its schema.',
     exit: 3,
   },
   GW_PLUGIN_SETUP: {
