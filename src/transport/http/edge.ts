@@ -10,7 +10,6 @@ import type { SseStreams } from '../sse-write.ts'
 import type { Post } from './post.ts'
 import type { HttpSettings } from './settings.ts'
 import type { Standing } from './standing.ts'
-import type { BodyTurns } from './body-turns.ts'
 import type { UnreadBytes } from './unread-bytes.ts'
 
 /** What all requests of one HTTP listener share. */
@@ -29,8 +28,6 @@ export interface HttpEdge {
   readonly streams: SseStreams
   /** Request bodies, until they are answered. */
   readonly bodies: HeldBytes
-  /** Whose large body is taken in next. */
-  readonly turns: BodyTurns
   /** Answers and events that their readers have not taken. */
   readonly unread: UnreadBytes
   /** Requests on the road, by a number of our own. */

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { ListenerContext } from '../../core/ports.ts'
 import { Callers } from '../callers.ts'
 import { HeldBytes } from '../held-bytes.ts'
-import { BodyTurns } from './body-turns.ts'
 import { InFlight } from '../in-flight.ts'
 import { LegacySessions } from '../legacy-sessions.ts'
 import { SseStreams } from '../sse-write.ts'
@@ -29,7 +28,6 @@ export function makeEdge(context: ListenerContext, settings: HttpSettings): Http
     callers,
     streams: new SseStreams(clock, unread),
     bodies: new HeldBytes(settings.held),
-    turns: new BodyTurns(),
     unread,
     posts: new InFlight(),
     pipes: new Conversations(clock, settings.idleMs),

@@ -58,32 +58,14 @@ export function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
     }
     if (!room.reach(Number(headers.own['content-length'] ?? 0))) return giveUp('no room')
     request.on('data', read)
-    const take = (): void => {
+    request.on('end', () => {
       const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
       if (!room.keep(body)) return giveUp('no room')
       resolve(body)
-    }
-    let hasEnded = false
-    request.on('end', () => {
-      hasEnded = true
-      if (length <= SMALL) return take()
-      edge.turns.next(clientKey(headers.caller, request.socket.remoteAddress), () => {
-        if (request.socket.destroyed) resolve('gone')
-        else if (isRefused(edge)) giveUp('no room')
-        else take()
-      })
     })
     // Whatever goes wrong, this follows; without a listener for errors there are none.
-    request.on('close', () => {
-      if (!hasEnded) resolve('gone')
-    })
+    request.on('close', () => resolve('gone'))
   })
-}
-
-/** Whether nothing new is taken any more, by the time that it is a body's turn. */
-function isRefused({ gate, name }: HttpEdge): boolean {
-  const found = gate.admit(name)
-  return found !== undefined && found !== 'close'
 }
 
 /** What one body takes of the room for all. */
