@@ -1,4 +1,4 @@
-import type { Clock } from '../core/ports.ts'
+import type { Clock, Session } from '../core/ports.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
 import type { Behaviour } from './habits.ts'
 
@@ -11,6 +11,8 @@ const MAX_CALLS = 1000
 const REST = Symbol('the rest')
 
 interface Cancelled {
+  /** Whose it was; undefined where the rest is of several. */
+  readonly of: Session | undefined
   behaviour: Behaviour | undefined
   steps: number
 }
@@ -38,15 +40,23 @@ export class CancelledCalls {
     return this.#mayAsk > 0
   }
 
+  /** Whether one of another session may still ask its client. */
+  mayAskBut(session: Session | undefined): boolean {
+    if (!this.mayAsk) return false
+    for (const { of, behaviour } of this.#calls.values())
+      if (behaviour !== undefined && (of === undefined || of !== session)) return true
+    return false
+  }
+
   /** The observed behaviour of those that may. */
   get behaviours(): Behaviour[] {
     return [...this.#calls.values()].flatMap(({ behaviour }) => behaviour ?? [])
   }
 
-  add(id: RpcId, behaviour: Behaviour | undefined): void {
+  add(id: RpcId, behaviour: Behaviour | undefined, session: Session): void {
     const key = this.#calls.size < MAX_CALLS ? id : REST
     this.#remove(key)
-    this.#calls.set(key, { behaviour, steps: 0 })
+    this.#calls.set(key, { of: key === REST ? undefined : session, behaviour, steps: 0 })
     if (behaviour !== undefined) this.#mayAsk++
     this.#takeBack ??= this.#clock.after(STEP_MS, () => this.#step())
   }

@@ -233,7 +233,7 @@ export class Link implements WireEvents {
 
   /** What its server asked is answered, so that it can end what nobody waits for. */
   #givenUp({ id, behaviour }: Pending, { exchange }: Call, reason: string): void {
-    if (!this.wire.streams) this.#cancelled.add(id, behaviour)
+    if (!this.wire.streams) this.#cancelled.add(id, behaviour, exchange.session)
     this.#inbox.takeBack(exchange, reason)
   }
 

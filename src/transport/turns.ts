@@ -11,6 +11,8 @@ import type { Pending } from './wire.ts'
 const TICK_MS = 50
 /** How long calls that ask wait for a connection that does not come free. */
 const BLOCKED = 200
+/** How long a call of a tool that was not seen to ask waits for cancelled calls of other clients, which can ask no longer then. */
+const CLAIMED = 60
 /** Calls that wait; more fail at once. */
 const MAX_WAITING = 10_000
 const TOO_LONG = 'the client did not answer in time, and others wait'
@@ -43,7 +45,8 @@ interface Waiting {
 /**
  * Schedules the calls of a legacy connection that all clients share, where nothing says which call a request of the server
  * belongs to. A request is given to a client only while exactly one call is open. So that there is such a moment, calls of
- * tools that ask are exclusive: one runs at a time, alone. All others go side by side.
+ * tools that ask are exclusive: one runs at a time, alone. All others go side by side. A cancelled call counts as open while
+ * it may still ask, but not to its own client, who may be asked for it as well as for the next call.
  */
 export class Scheduler {
   readonly #host: SchedulerHost
@@ -93,10 +96,11 @@ export class Scheduler {
 
   /** The only call that can have asked for this; undefined where that cannot be told. */
   only(method: string): Pending | undefined {
-    if (!this.#isLast) return undefined
+    if (this.#open !== 1) return undefined
     const only = this.#slot?.pending ?? this.#host.sent().find(({ behaviour }) => behaviour !== undefined)
+    if (only === undefined || this.#mayBeOthers(only)) return undefined
     const mayBeNobodys = this.#host.behaviours.asksUncalled && method !== 'roots/list'
-    return mayBeNobodys && only?.behaviour?.isQuiet === true ? undefined : only
+    return mayBeNobodys && only.behaviour?.isQuiet === true ? undefined : only
   }
 
   /** Whether a call counts as one that asks: its tool is new, or was seen to, and the server does not ask out of turn. */
@@ -108,16 +112,15 @@ export class Scheduler {
   asked(method: string, exchange: Exchange): void {
     const pending = this.only(method)
     if (pending?.behaviour === undefined || pending.call?.exchange !== exchange) return
-    pending.behaviour.asked(method)
+    learn(method, this.#suspects([pending]))
     this.#slot ??= new SchedulingSlot(pending, pending.behaviour, this.#ticks)
     this.#slot.asked(this.#ticks)
   }
 
   /** A request came that any of several calls can have caused: those will be alone, so that the next is told apart. */
   refused(method: string): void {
-    const { behaviours, cancelled, log } = this.#host
-    const open = this.#host.sent().flatMap(({ behaviour }) => behaviour ?? [])
-    const suspects = [...new Set([...open, ...cancelled.behaviours])]
+    const { behaviours, log } = this.#host
+    const suspects = this.#suspects(this.#host.sent())
     if (suspects.length === 0) {
       if (method !== 'roots/list') behaviours.asksUncalled = true
       return
@@ -137,7 +140,7 @@ export class Scheduler {
     if (slot?.pending.call?.exchange !== exchange) return undefined
     slot.replied(this.#ticks)
     this.#movedAt = this.#ticks
-    if (this.#isLast) return undefined
+    if (this.#isLast(slot)) return undefined
     this.#tickOn()
     return slot.untilAlone()
   }
@@ -178,14 +181,25 @@ export class Scheduler {
     return waiting
   }
 
-  /** Whether exactly one call is open, and no cancelled one can still ask. */
-  get #isLast(): boolean {
-    return this.#open === 1 && !this.#host.cancelled.mayAsk
+  /** Whether the exclusive call is the only one that is open. */
+  #isLast({ pending }: SchedulingSlot): boolean {
+    return this.#open === 1 && !this.#mayBeOthers(pending)
   }
 
   /** Whether an exclusive call may start. */
-  get #isFree(): boolean {
-    return this.#open === 0 && !this.#host.cancelled.mayAsk
+  #isFree({ pending }: Waiting): boolean {
+    return this.#open === 0 && !this.#mayBeOthers(pending)
+  }
+
+  /** Whether what the server asks may be for a cancelled call of another client. */
+  #mayBeOthers({ call }: Pending): boolean {
+    return this.#host.cancelled.mayAskBut(call?.exchange.session)
+  }
+
+  /** The observed behaviour of those of which one has asked. */
+  #suspects(open: readonly Pending[]): Behaviour[] {
+    const behaviours = open.flatMap(({ behaviour }) => behaviour ?? [])
+    return [...new Set([...behaviours, ...this.#host.cancelled.behaviours])]
   }
 
   #wait(waiting: Waiting, goesBeside: boolean): void {
@@ -206,8 +220,8 @@ export class Scheduler {
   #advance(): void {
     if (this.#isAdvancing) return
     this.#isAdvancing = true
-    if (this.#isLast) this.#slot?.resume()
-    if (this.#isFree) this.#isBlocked = false
+    if (this.#slot !== undefined && this.#isLast(this.#slot)) this.#slot.resume()
+    if (this.#open === 0 && !this.#host.cancelled.mayAsk) this.#isBlocked = false
     while (this.size > 0 && this.#step());
     this.#isAdvancing = false
     if (this.size > 0) this.#tickOn()
@@ -217,7 +231,8 @@ export class Scheduler {
     const other = this.#others.first()
     this.#flushes &&= other !== undefined
     const exclusive = this.#exclusive.first()
-    if (exclusive !== undefined && this.#isFree && !this.#flushes) return this.#startAlone(exclusive)
+    if (exclusive !== undefined && this.#isFree(exclusive) && !this.#flushes)
+      return this.#startAlone(exclusive)
     // Looked at although nobody may be kept back yet: its time begins when an exclusive call waits.
     const isKept = this.#keepsBack()
     return other !== undefined && !isKept && this.#start(other, this.#others)
@@ -240,9 +255,10 @@ export class Scheduler {
   /** Whether calls that go side by side wait, as one is alone or about to be. */
   #keepsBack(): boolean {
     if (this.#slot !== undefined) return this.#slot.isAlone(this.#ticks)
-    if (this.#flushes || this.#host.cancelled.mayAsk) return false
-    const waits = this.#exclusive.first()?.behaviour.asks === true
-    return waits && this.#window.isOpen(this.#ticks, this.#host.sent)
+    const exclusive = this.#exclusive.first()
+    if (this.#flushes || exclusive?.behaviour.asks !== true || this.#mayBeOthers(exclusive.pending))
+      return false
+    return this.#window.isOpen(this.#ticks, this.#host.sent)
   }
 
   #tickOn(): void {
@@ -269,12 +285,18 @@ export class Scheduler {
     const isStuck = this.#exclusive.size > 0 && this.#ticks - this.#movedAt >= BLOCKED
     if (isStuck && this.#slot?.isAsking !== true) this.#block()
     for (const waiting of this.#exclusive.values()) {
-      const { pending, behaviour, since } = waiting
-      const isTried = !behaviour.asks && this.#ticks - since >= TRIAL
-      if (!this.#isBlocked && !behaviour.isQuiet && !isTried) continue
-      this.#exclusive.delete(pending.id)
-      this.#others.set(pending.id, waiting)
+      const { id } = waiting.pending
+      if (!this.#isBlocked && !this.#mayGoBeside(waiting)) continue
+      this.#exclusive.delete(id)
+      this.#others.set(id, waiting)
     }
+  }
+
+  /** Whether a call need not be alone: its tool is quiet, or was not seen to ask while it waited for long enough. */
+  #mayGoBeside({ pending, behaviour, since }: Waiting): boolean {
+    if (behaviour.asks || behaviour.isQuiet) return behaviour.isQuiet
+    const isClaimed = this.#open === 0 && this.#mayBeOthers(pending)
+    return this.#ticks - since >= (isClaimed ? CLAIMED : TRIAL)
   }
 
   /** A call does not end: nobody is asked until it has. */

@@ -93,6 +93,60 @@ describe('a cancelled call on a legacy connection that all share', () => {
     step(1)
     assert.equal(textOf(await waiting), 'mine')
   })
+
+  it('does not keep its own client from being asked by its next call at once, be its tool new or known', async t => {
+    const { it } = await server(t)
+    await learn(it, 'hold')
+    const gone = hang(it, 'gone', 'hold')
+    await until(() => it.stderr().includes('hold gone'), 'it was sent')
+    gone.cancel('enough')
+    for (const text of ['new', 'known']) {
+      const next = sameClient(tool('ask', text), gone)
+      assert.equal(textOf(await it.upstream.dispatch(next)), text)
+      assert.equal(it.asked.at(-1)?.exchange, next.exchange)
+    }
+  })
+
+  it('keeps a new tool of another client waiting until only that one can have asked', async t => {
+    const { it, tick, step } = await server(t)
+    await learn(it, 'hold')
+    const gone = hang(it, 'gone', 'hold')
+    await until(() => it.stderr().includes('hold gone'), 'it was sent')
+    gone.cancel('enough')
+    const waiting = it.upstream.dispatch(tool('ask', 'other'))
+    tick(59)
+    await it.upstream.dispatch(callOf('tools/list'))
+    assert.ok(!it.stderr().includes('ask other'))
+    step(3)
+    assert.equal(textOf(await waiting), 'other')
+  })
+
+  it('keeps a new tool of another client waiting for three seconds at most, and its request is for nobody', async t => {
+    const { it, tick } = await server(t)
+    await learn(it, 'hold')
+    const gone = hang(it, 'gone', 'hold')
+    await until(() => it.stderr().includes('hold gone'), 'it was sent')
+    gone.cancel('enough')
+    const waiting = it.upstream.dispatch(tool('ask', 'other'))
+    tick(60)
+    assert.match(textOf(await waiting), CANNOT_TELL)
+    assert.deepEqual(it.asked, [])
+  })
+
+  it('that asks after all asks its own client, in the one call that this has open', async t => {
+    const { it } = await server(t)
+    await learn(it, 'hold')
+    const gone = hang(it, 'gone', 'hold')
+    const open = sameClient(tool('hold', 'open'), gone)
+    const answer = it.upstream.dispatch(open)
+    await until(() => ['gone', 'open'].every(text => it.stderr().includes(`hold ${text}`)), 'both were sent')
+    gone.cancel('enough')
+    await it.upstream.dispatch(release('gone', true))
+    await until(() => it.asked.length === 1, 'the client is asked')
+    assert.equal(it.asked[0]?.exchange, open.exchange)
+    await it.upstream.dispatch(release('open'))
+    await answer
+  })
 })
 
 describe('a legacy server that asks out of turn', { concurrency: 2 }, () => {
@@ -173,9 +227,14 @@ function tool(name: string, text = ''): TestCall {
   return toolCall(name, { text })
 }
 
-/** Lets a call that is held be answered. */
-function release(text: string): TestCall {
-  return callOf('tools/list', { cursor: JSON.stringify({ text }) })
+/** A call of the client that made the other one. */
+function sameClient(call: TestCall, { exchange }: TestCall): TestCall {
+  return Object.assign(call, { exchange: Object.assign(call.exchange, { session: exchange.session }) })
+}
+
+/** Lets a call that is held be answered, or ask first. */
+function release(text: string, asks = false): TestCall {
+  return callOf('tools/list', { cursor: JSON.stringify({ text, asks }) })
 }
 
 function echo(ask: Ask): AskReply {
