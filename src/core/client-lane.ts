@@ -89,7 +89,7 @@ export class ClientLane {
       this.#saver.listsChanged(upstream)
     } else if (notification.method === 'notifications/resources/updated')
       this.#updated(upstream, notification, isMeant)
-    else if (notification.method !== TASK_STATUS || !this.#graph.tasks.told(upstream, notification))
+    else if (notification.method !== TASK_STATUS || !this.#graph.tasks.told(upstream, notification, isMeant))
       this.dropped++
   }
 

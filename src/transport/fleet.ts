@@ -203,6 +203,7 @@ export class Fleet {
       capabilities: ALL,
       cwd: this.#projects?.home,
       retries: () => true,
+      isUsedBy: (_main, session) => this.#laneOf(session) === undefined,
       changed: (keeper, state, link) => {
         this.#note(keeper, state)
         if (keeper === this.main) this.#mainChanged(state, link)
@@ -222,6 +223,7 @@ export class Fleet {
       cwd,
       retries: () => waits?.(another) === true,
       sessions: keeper => this.#sessionsOn(keeper),
+      isUsedBy: (keeper, session) => this.#laneOf(session) === keeper,
       changed: (keeper, state, link) => {
         this.#note(keeper, state)
         if (state === 'stopped') this.#restarts += keeper.restarts

@@ -16,6 +16,8 @@ import type { Wire, WireEvents } from './wire.ts'
 export type Connect = (events: WireEvents, cwd: string | undefined) => Wire
 
 const PROBE_MS = 5000
+/** How a task does: ids of tasks are those of one link (2025-11-25, tasks). */
+const TASK_STATUS = 'notifications/tasks/status'
 
 /** What differs between the keepers of one upstream. */
 export interface Keeping {
@@ -26,6 +28,8 @@ export interface Keeping {
   retries(): boolean
   /** Which sessions use its link; undefined where all of them may. */
   sessions?: ((keeper: LinkKeeper) => ((session: Session) => boolean) | undefined) | undefined
+  /** Whether the calls of a session take its link. */
+  isUsedBy(keeper: LinkKeeper, session: Session): boolean
   changed(keeper: LinkKeeper, state: UpstreamState, link: Link | undefined): void
   lost(keeper: LinkKeeper, link: Link, why: string): void
 }
@@ -52,7 +56,7 @@ export class Keepers {
     this.drops = new Drops(context.log, new GarbageBudget(context.clock))
   }
 
-  make({ capabilities, cwd, retries, sessions, changed, lost }: Keeping): LinkKeeper {
+  make({ capabilities, cwd, retries, sessions, isUsedBy, changed, lost }: Keeping): LinkKeeper {
     const { name, log, clock, gateway, room, hide } = this.#context
     const { startupTimeout, maxLifetime, era, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
@@ -72,11 +76,15 @@ export class Keepers {
       connect: own => shakeHands({ ...known, capabilities, open: () => own(open) }),
       changed: (state, link) => changed(keeper, state, link),
     })
-    const host = this.#linkHost(keeper, sessions, (link, why) => lost(keeper, link, why))
+    const host = this.#linkHost(keeper, { sessions, isUsedBy }, (link, why) => lost(keeper, link, why))
     return keeper
   }
 
-  #linkHost(keeper: LinkKeeper, sessions: Keeping['sessions'], closed: LinkHost['closed']): LinkHost {
+  #linkHost(
+    keeper: LinkKeeper,
+    { sessions, isUsedBy }: Pick<Keeping, 'sessions' | 'isUsedBy'>,
+    closed: LinkHost['closed'],
+  ): LinkHost {
     const context = this.#context
     const { roots } = context
     const fitted = (ask: Ask, reply: AskReply): AskReply => {
@@ -90,7 +98,11 @@ export class Keepers {
       clock: context.clock,
       drops: this.drops,
       behaviours: this.#behaviours,
-      notify: notification => context.notify(notification, this.#audience(keeper)),
+      notify: notification =>
+        context.notify(
+          notification,
+          notification.method === TASK_STATUS ? session => isUsedBy(keeper, session) : this.#audience(keeper),
+        ),
       ask: async (ask, exchange) => fitted(ask, await context.ask(ask, exchange)),
       isOnlyClient: roots && (session => roots.isOnly(session, sessions?.(keeper))),
       listRoots:

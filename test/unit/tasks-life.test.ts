@@ -101,6 +101,19 @@ test('what a legacy server says of a task goes to its owner under its own id, an
   assert.equal(told.length, 1)
 })
 
+test('a status that came by a link of another caller reaches nobody, though ids count alike there', () => {
+  const tasks = new TaskStore()
+  const { graph } = graphWith(tasks)
+  const told: Notification[] = []
+  tasks.note(graph, sessionOf('ada', 'a', told), 'ours', { ...PLACE, era: 'legacy' }, null)
+  const says = { method: 'notifications/tasks/status', params: { taskId: 'task-1', status: 'working' } }
+  const comesFor = (user: string): boolean => tasks.told('t', says, ({ id }) => id === user)
+
+  assert.equal(comesFor('b'), false)
+  assert.deepEqual(told, [])
+  assert.equal(comesFor('a'), true)
+})
+
 test('a list of tasks goes with the session of a caller whom nobody knows', () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)

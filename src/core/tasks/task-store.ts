@@ -122,13 +122,22 @@ export class TaskStore {
       .reverse()
   }
 
-  /** A legacy server says how a task does: its owner hears it, and nobody else. False for what is nobody's. */
-  told(upstream: string, { method, params }: Notification): boolean {
+  /**
+   * A legacy server says how a task does: its owner hears it, where he uses the link that it came by, and nobody else. False for
+   * what is nobody's.
+   */
+  told(
+    upstream: string,
+    { method, params }: Notification,
+    isMeant: (session: Session) => boolean = () => true,
+  ): boolean {
     const original = params?.taskId
     const named =
       typeof original === 'string' ? this.#byOriginal.get(originalKey(upstream, original)) : undefined
     if (named === undefined || named.isDoubtful) return false
     const { session, taskId } = named.known
+    // Another link is another server session, which may count alike.
+    if (!isMeant(session)) return false
     return session.notify({ method, params: { ...params, taskId } })
   }
 
