@@ -37,7 +37,7 @@ test('/healthz says what /livez says: that we live, whatever can be called', asy
 
   assert.deepEqual([healthy.status, healthy.json], [200, { status: 'alive' }])
   assert.deepEqual([head.status, head.text], [200, ''])
-  assert.deepEqual([posted.status, posted.headers.allow], [405, 'GET, HEAD'])
+  assert.deepEqual([posted.status, posted.headers.allow], [405, 'GET, HEAD, OPTIONS'])
 })
 
 test('other paths are 404 in JSON, other methods 405', async t => {
