@@ -108,7 +108,7 @@ function asOptional(entry: CatalogEntry): CatalogEntry {
 /** Whether it took a while until the upstream had been spoken to; fails when longer would make others wait for it. */
 async function ready({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
   if (upstream.server !== undefined || upstream.state === 'stopped') return false
-  await grace.wait(upstream)
+  await grace.wait(upstream, true)
   if (upstream.server !== undefined) return true
   const why = upstream.problem ?? 'it is still starting'
   throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why })

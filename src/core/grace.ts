@@ -11,7 +11,10 @@ export class Grace {
   readonly #stragglersMs: number
   readonly #clock: Clock
   readonly #since = new WeakMap<Upstream, number>()
-  readonly #shown = Promise.withResolvers<void>()
+  /** Some upstream has been spoken to. */
+  readonly #greeted = Promise.withResolvers<void>()
+  /** Some upstream has listed: who was only spoken to has nothing for a list. */
+  readonly #listed = Promise.withResolvers<void>()
 
   constructor({ lists }: Config, clock: Clock) {
     this.ms = parseDuration(lists.grace)
@@ -19,9 +22,10 @@ export class Grace {
     this.#clock = clock
   }
 
-  /** Some upstream has been spoken to, or has listed: there is something to show. */
-  shown(): void {
-    this.#shown.resolve()
+  /** Some upstream has listed: there is something to show. */
+  listed(): void {
+    this.#greeted.resolve()
+    this.#listed.resolve()
   }
 
   /** How much longer an upstream that starts may be waited for where nothing else can be shown. */
@@ -30,18 +34,27 @@ export class Grace {
     return since === undefined ? this.ms : this.ms - (this.#clock.now() - since)
   }
 
-  /** Waits for an upstream to be spoken to for the first time, as long as that is still reasonable. */
-  async wait(upstream: Upstream): Promise<void> {
+  /** Waits for an upstream to be spoken to for the first time, as long as that is still reasonable: for its list, or to greet a client. */
+  async wait(upstream: Upstream, forList: boolean): Promise<void> {
     const started = upstream.start().then(() => {
-      if (upstream.server !== undefined) this.shown()
+      if (upstream.server !== undefined) this.#greeted.resolve()
     })
     if (!this.#since.has(upstream)) this.#since.set(upstream, this.#clock.now())
     const left = this.left(upstream)
-    if (left > 0) await this.within(started, { longest: left, spent: this.ms - left })
+    const others = forList ? this.#listed : this.#greeted
+    if (left > 0) await this.#within(started, others.promise, { longest: left, spent: this.ms - left })
   }
 
   /** Waits for the first list of an upstream: at most so long, and less where others have something to show. True when it came in time. */
-  within(done: Promise<unknown>, { longest = this.ms, spent = 0, extra = 0 }): Promise<boolean> {
+  within(done: Promise<unknown>, { longest = this.ms, extra = 0 }): Promise<boolean> {
+    return this.#within(done, this.#listed.promise, { longest, extra })
+  }
+
+  #within(
+    done: Promise<unknown>,
+    others: Promise<void>,
+    { longest = this.ms, spent = 0, extra = 0 },
+  ): Promise<boolean> {
     const shortest = Math.max(0, this.#stragglersMs - spent)
     return new Promise(resolve => {
       const over = (isInTime: boolean) => (): void => {
@@ -50,10 +63,7 @@ export class Grace {
         resolve(isInTime)
       }
       const takeBack = this.#clock.after(longest + extra, over(false))
-      const takeBackShort = this.#clock.after(
-        shortest + extra,
-        () => void this.#shown.promise.then(over(false)),
-      )
+      const takeBackShort = this.#clock.after(shortest + extra, () => void others.then(over(false)))
       done.then(over(true), over(true))
     })
   }

@@ -127,7 +127,7 @@ export class Parts {
     shelf.failure = undefined
     shelf.lateSince = undefined
     this.#isWell(node, kind)
-    this.#graph.grace.shown()
+    this.#graph.grace.listed()
     return outcome.part
   }
 

@@ -92,6 +92,27 @@ test('while there is nothing else to show, a slow server has its whole grace', a
   assert.deepEqual(names((await client.request('tools/list')).result), ['slow__slow'])
 })
 
+test('a server that was spoken to has its whole grace for its first list, as it has nothing to show yet', async t => {
+  const servers = await Promise.all(
+    ['one', 'two'].map(async name => {
+      const server = closeAfter(t, await testUpstream({ tools: { [name]: () => 'x' } }))
+      server.offer.methods.set('tools/list', async () => {
+        await new Promise(resolve => setTimeout(resolve, 600))
+        return { tools: [{ name, inputSchema: { type: 'object' } }] }
+      })
+      return server
+    }),
+  )
+  for (const used of [servers.slice(1), servers]) {
+    const upstreams = Object.fromEntries(used.map((server, index) => [`it${index}`, server]))
+    const config = { lists: { grace: '20s', stragglers: 100, wait: 100 } }
+    const gateway = closeAfter(t, await testGateway({ upstreams, config, settle: false }))
+    const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
+
+    assert.notDeepEqual(names((await client.request('tools/list')).result), [])
+  }
+})
+
 test('a client that leaves during a cold start makes the log say nothing of servers that are missing', async () => {
   const slow = badServer('slow-start', '--delay', '3000')
   const config = {
